@@ -183,7 +183,7 @@ test('follows a use until its block is final, however many blocks come', () => {
   expect(counter.pace()).toBe('idle')
 })
 
-test('follows a use anew after a reorg, which may have moved it to a later block', () => {
+test('follows a use again after a reorg, which may have moved it to a later block', () => {
   const { counter, read, tags } = setUp()
   counter.reserve(1)
   counter.commit(5n, PAYLOAD)

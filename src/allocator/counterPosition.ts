@@ -6,7 +6,7 @@ import { freedRecord, readRecords, recordOf } from './countRecords.js'
 
 type Changes = [event: CounterEvent, count: bigint][]
 
-/** Where a counter stands on the chain, and the uses that a reorg may take back. */
+/** The position of a counter on the chain, and the uses that a reorg may take back. */
 export type CounterPosition = {
   /** Applies a reading to the pool. Returns the events, in order. */
   take(reading: CounterReading, head: BlockRef | undefined, fell: boolean | undefined): Changes

@@ -7,7 +7,7 @@ import {
 } from './counterReads.js'
 
 /**
- * What a lane needs to know of the place that numbers payloads: how the place is read, and what a reading means. A
+ * The knowledge of a lane about the place that numbers payloads: how to read it, and how to interpret a reading. A
  * counter is a sequence: a number that is not used blocks all higher ones, and they are used in order. Expiring
  * nonces are a set: each stands alone, a hash protects it from replay, and it ends at its deadline. Lease, records,
  * recovery and waits are the same for both.

@@ -19,7 +19,7 @@ test('agrees after 2 s for readings at different blocks, and after 3 s at the sa
   expect(fast(reading(7, 7, 10, 2_000))).toBe(true)
 })
 
-test('begins anew after a different reading in between', () => {
+test('starts again after a different reading', () => {
   const agree = createAgreement()
   agree(reading(7, 7, 1, 0))
   expect(agree(reading(8, 8, 2, 1_000))).toBe(false)

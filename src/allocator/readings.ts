@@ -8,8 +8,8 @@ export type CountReading = {
 }
 
 /**
- * Readings that are this far apart tell more than one, however many blocks were sealed meanwhile: a chain may
- * seal five in a second. Two readings at the same block tell less.
+ * Two readings that are this far apart prove more than one, however many blocks were sealed meanwhile: a chain may
+ * seal five in a second. Two readings at the same block prove less.
  */
 const CONFIRM_MS = 2_000
 const AGREE_MS = 3_000
@@ -36,7 +36,7 @@ export function createAgreement(): (reading: CountReading) => boolean {
   }
 }
 
-/** Whether a reading is so far from an equal one that the two tell more than one. */
+/** Whether a reading is so far from an equal one that the two prove more than one. */
 export function confirms(
   first: Pick<CountReading, 'head' | 'atMs'>,
   { head, atMs }: Pick<CountReading, 'head' | 'atMs'>,

@@ -171,7 +171,7 @@ describe('a count that acknowledges nonces which blocks lack', () => {
     expect(nowMs).toBe(askedMs)
   })
 
-  it('is no longer believed by then, if the count shows no pool', () => {
+  it('is no longer believed after the same time if counts do not include the pool', () => {
     for (const blockMs of [200, 2_000, 12_000]) {
       const lane = byHand({ countsMempool: undefined, gapBudget: 64 })
       lane.offer(0, 2)

@@ -80,7 +80,7 @@ describe('a nonce that the pool had no room for', () => {
   })
 })
 
-describe('a nonce that no refresh brings, since none comes', () => {
+describe('a nonce at an endpoint without refreshes', () => {
   it('holds new nonces back until it is acknowledged, in spite of the nonces above it', () => {
     const lane = byHand(SEQUENCER)
     lane.offer(0, 3)

@@ -277,7 +277,10 @@ type RequestTurns = {
   block(nowMs: number): void
 }
 
-/** One guaranteed request among so many polls: a share of them, and no time. */
+/**
+ * Evidence and receipts get one guaranteed request in this number of blocks. Their share follows the polls, not the
+ * time.
+ */
 const RARE_BLOCKS = 10
 /** The assumed time between two blocks until two have been seen. Several blocks of one poll count as one. */
 const BLOCK_MS = 2_000

@@ -91,7 +91,7 @@ describe('an objection', () => {
     expect(budget.grants(10).wakeAtMs).toBe(untilMs)
   })
 
-  it('to a request that left at the moment of the one before lowers the rate again', () => {
+  it('lowers the rate again if its request left at the moment of the last objection', () => {
     const budget = createRequestBudget()
     budget.ended({ calls: 64, denied: 14, sentAtMs: 0, atMs: 50 })
     budget.ended({ calls: 64, denied: 64, sentAtMs: 50, atMs: 1_200 })

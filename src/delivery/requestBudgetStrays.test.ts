@@ -71,7 +71,7 @@ describe('an endpoint that objects at random', () => {
     expect(budget.status(0).callsPerSecond).toBeDefined()
   })
 
-  it('is believed if it refuses another request of that time as a whole', () => {
+  it('is believed if it refuses a second request of the same moment as a whole', () => {
     const rateAfter = (denied: number) => {
       const budget = createRequestBudget()
       budget.ended({ calls: 20, denied: 0, sentAtMs: 0, atMs: 40 })

@@ -29,7 +29,7 @@ describe('a count without progress', () => {
   })
 
   it.each([0, 10])(
-    'means that a full pool dropped everything from there, if it held as many as ever before: from nonce %d on',
+    'means that a pool as full as ever before dropped all nonces from there on: from nonce %d',
     (from) => {
       const lane = byHand(GETH, { poolStart: 4, floor: from })
       lane.offer(from, from + 10)
@@ -166,7 +166,7 @@ describe('refreshes without any of our nonces', () => {
     expect(lane.sends().nonces).toEqual([1])
   })
 
-  it('count anew if a body brings nonces below it that another process sent', () => {
+  it('count from 0 again if a body brings lower nonces that another process sent', () => {
     const lane = byHand({ countsMempool: false, gapBudget: 4 })
     lane.offer(3, 4)
     lane.taken(lane.sends())

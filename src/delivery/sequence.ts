@@ -52,12 +52,11 @@ export type Segment = {
   /** How often it was found missing although the endpoint had accepted it, or had had enough time to. */
   losses: number
   /**
-   * It was at the endpoint while a lower nonce was missing, which explains why it may be missing itself.
-   * `kept`: within the gap budget, so the endpoint is believed to still have it. `beyond`: above the gap
-   * budget.
+   * The nonce was at the endpoint while a lower nonce was missing, which explains why it may be missing itself.
+   * `kept`: within the gap budget, so the endpoint is believed to still have it. `beyond`: above the gap budget.
    */
   behindGap: 'kept' | 'beyond' | undefined
-  /** It has to be sent whatever is acknowledged, because its bytes have changed. */
+  /** The nonce has to be sent although it may be acknowledged, because its bytes have changed. */
   forced: boolean
   /**
    * The endpoint reported other bytes at this nonce: another copy of these bytes changes nothing by itself.

@@ -103,7 +103,8 @@ function noteEffects(state: DeliveryState, effects: Effects, atMs: number): void
   const { sequence, pool, window } = state
   const { isTaken, isLater, isUnanswered, full } = effects
   if (isTaken && !isLater && !isUnanswered) state.failures = 0
-  // As TCP probes a receiver without room: the rest would be refused like the first.
+  // One nonce is offered at a time, as TCP probes a receiver without room: the endpoint would refuse the others like
+  // the first.
   if (isTaken) state.isProbing = false
   else if (isLater) state.isProbing = true
   // An endpoint that does not accept bytes now does not accept them a moment later either. A lost answer

@@ -58,7 +58,7 @@ describe('the pause of a nonce that the pool has no room for', () => {
 })
 
 describe('the pause of an endpoint that lacks a nonce', () => {
-  it('is none if that nonce has other bytes by now, which are sent in any case', () => {
+  it('is left out if the nonce has other bytes meanwhile, which are sent in any case', () => {
     const lane = byHand(GETH)
     lane.offer(0, 3)
     const { request } = lane.sends()

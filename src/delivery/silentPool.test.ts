@@ -45,7 +45,7 @@ function land(
 
 describe('a pool that drops silently, without a count that shows it', () => {
   it.each([1, 2, 3, 7, 16, 40])(
-    'receives no more than it keeps once it dropped the same twice: %d',
+    'receives no more than it keeps after it dropped the same nonce twice: %d',
     (held) => {
       const nonces = 60 * held
       for (const gapBudget of [undefined, 0, 64]) {

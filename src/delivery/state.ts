@@ -60,9 +60,12 @@ export type OpenRequest = {
   readonly sentAtMs: number
   readonly hasCount: boolean
   readonly calls: number
-  /** Its answer waits for the receipt. It says nothing about round trips and batches, and delays no request. */
+  /**
+   * The answer to the request waits for the receipt. It says nothing about round trips and batches, and delays no
+   * request.
+   */
   readonly sync: boolean
-  /** Its nonces have been sent again since. */
+  /** The nonces of the request have been sent again since. */
   abandoned: boolean
 }
 
@@ -237,7 +240,7 @@ export function isByCount({ sequence }: DeliveryState): boolean {
 
 /** Blocks since a count: one of them may have been built before the acknowledged nonces arrived. */
 const UNPROVEN_BLOCKS = 2
-/** Fast blocks leave out transactions that their builder has only for a moment. */
+/** A block that follows soon may leave out transactions that reached its builder a moment before. */
 const UNPROVEN_MS = 2_000
 
 /**

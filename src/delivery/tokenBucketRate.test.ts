@@ -170,7 +170,7 @@ describe('the search for a limit after an uninformative objection', () => {
     isClose(wantedRates(searching(100_000), [100_000, 100_750]), [3.2, 6.4])
   })
 
-  it('begins anew if the endpoint refuses more requests of that time after five seconds', () => {
+  it('starts again after five seconds if the endpoint refuses a request that was sent during the search', () => {
     const bucket = createTokenBucket()
     bucket.passed(4, 0)
     bucket.cut(0, 8, 5)

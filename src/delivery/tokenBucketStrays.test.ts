@@ -70,7 +70,7 @@ describe('an unconfirmed objection', () => {
     expectSecond(doubtedLate(), 46, false)
   })
 
-  it('sets a limit by all units in flight, if another request of that time is refused as well', () => {
+  it('sets a limit by all units in flight if a second request of the same moment is refused too', () => {
     const bucket = doubtedLate()
     expect(bucket.rate(150)).toBeCloseTo(24, 9)
     bucket.confirmed(150)

@@ -233,7 +233,7 @@ const WEB_SCHEME = /\b(?:https?|wss?):(?=[^\s.,;:])/i
 
 /** The replacement of a URL. Undefined if it contains nothing to hide. */
 function urlShown(url: string): string | undefined {
-  // Only a scheme, as in "begins with https://.".
+  // A scheme without a host, as in "begins with https://.", hides nothing.
   if (!/[\p{L}\p{N}]/u.test(url.slice(url.indexOf(':') + 1))) return undefined
   // The location of code in a stack.
   if (/^file:\/\/\/[^?#]*$/i.test(url)) return undefined

@@ -5,7 +5,7 @@ import type { KmsEnvironment, ServiceSettings } from './options.js'
 
 /** A key service, which may throttle, fail temporarily or not answer. */
 export type Service = {
-  /** Its name in errors. */
+  /** The name of the service in errors. */
   readonly name: string
   /**
    * Makes a request, and retries it after a pause while the service throttles, fails or does not answer.

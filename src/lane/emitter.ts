@@ -46,11 +46,11 @@ export type Emitter<events extends object = LaneEvents, common extends object = 
   emit<event extends keyof events>(event: event, payload: events[event]): void
   /** Emits to these listeners alone. */
   emitTo(these: Iterable<(payload: never) => void>, payload: object): void
-  /** Whether anybody listens: what is costly to find out need not be found out for nobody. */
+  /** Whether the event has a listener. Without one a costly payload is not computed. */
   heard(event: keyof events): boolean
 }
 
-/** `common`: what each payload has beside its own. */
+/** `common`: the fields that each payload has in addition to its own. */
 export function createEmitter<events extends object = LaneEvents, common extends object = OfLane>(
   common: common,
   onThrow: (error: unknown) => void,

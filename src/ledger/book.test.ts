@@ -278,7 +278,7 @@ describe('stored records', () => {
     expect(book.takeChanged()).toEqual([])
   })
 
-  test('takes no change that a later process learns anew: a reservation, a send, an acceptance, a pre-confirmation', () => {
+  test('omits a change that a later process learns by itself: a reservation, a send, an acceptance, a pre-confirmation', () => {
     const book = started(5)
     book.takeChanged()
     reserve(book, 6)

@@ -244,7 +244,7 @@ function runsOf({ low, from, high }: Search, bodiesMax: number): readonly BodyRu
   ].filter(({ numbers }) => numbers.length > 0)
 }
 
-/** That many numbers from `first` on; none for a negative length. */
+/** The numbers from `first` on, `length` of them; none for a negative length. */
 export function upwards(first: number, length: number): readonly number[] {
   return Array.from({ length }, (_, index) => first + index)
 }

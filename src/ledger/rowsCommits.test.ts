@@ -64,7 +64,7 @@ describe('bytes on their way to the store', () => {
         expect(on(slot, event).slot).toMatchObject({ committing: 0 })
   })
 
-  test('row 5: an unknown commit of stale bytes is not read again for a nonce that was reserved anew', () => {
+  test('row 5: an unknown commit of stale bytes is not read again for a nonce that was reserved again', () => {
     const again = reserved({ token: 2 })
     expect(on(again, { type: 'commitUnknown', token: 1 })).toEqual({ row: 0, slot: again, actions: [] })
   })

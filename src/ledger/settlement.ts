@@ -276,8 +276,8 @@ export function emitForeign(event: Evidence): readonly SlotAction[] {
 }
 
 /**
- * Row 26: the nonce is used, and the transaction that used it can no longer be determined. No conclusion is
- * drawn from that. If no caller is concerned, none is needed.
+ * Row 26: the nonce is used, and the transaction that used it can no longer be determined. The fate of the
+ * transactions that were bound to it stays open. `unresolved` is emitted only if a caller is concerned.
  */
 export function usedUnproven(slot: Outside | Live): Transition {
   return {

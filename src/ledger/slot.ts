@@ -149,7 +149,7 @@ export type Used = Common &
     readonly settled: boolean
   }
 
-/** Beyond every reorg: only the nonce is kept. */
+/** The slot is beyond every reorg: only its nonce is kept. */
 type Final = Common & { readonly state: 'final' }
 
 /**

@@ -3,7 +3,7 @@ import type { Attributes, Meter } from '@opentelemetry/api'
 /** All metrics, created once per lane. A meter returns the same stream for equal names. */
 export type Instruments = ReturnType<typeof createInstruments>
 
-/** In seconds: from a flashblock to an hour. */
+/** The bounds of the histograms in seconds: from a flashblock to an hour. */
 const TIME_BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.2, 0.4, 0.8, 1.5, 3, 6, 12, 24, 60, 120, 300, 900, 3_600]
 
 export function createInstruments(meter: Meter) {

@@ -20,8 +20,8 @@ export type DeliveryWorker = {
   /** The number of transactions with pending work. */
   readonly size: number
   /**
-   * The delivery in the state `dead`, if it has to be given up untried: the deliveries of its group fail, and
-   * so many wait that they would take the room of other groups. Otherwise undefined.
+   * The delivery in the state `dead`, if it has to be given up untried: the deliveries of its group fail, and the
+   * waiting ones would take the room of other groups. Otherwise undefined.
    */
   withoutRoom(delivery: StoredDelivery, group: string | undefined): StoredDelivery | undefined
   /** Makes deliveries that pause after a failure due now. Returns their number. */

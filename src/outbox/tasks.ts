@@ -148,7 +148,7 @@ const half = (count: number) => Math.max(1, Math.floor(count / 2))
  */
 export function createTurns<T>(concurrency: number): Turns<T> {
   const doubtfulMax = half(concurrency)
-  // In the order of their turns.
+  // The groups in the order of their turns.
   const groups = new Map<string, Group<T>>()
   let running = 0
   let doubtful = 0

@@ -118,7 +118,7 @@ describe('the counter of a contract, in a store that outlives its processes', ()
     expect(await world.commit(other, '0x02')).toBe(41n)
   })
 
-  test('an owner that slept cannot commit a nonce that another process has by then', async () => {
+  test('an owner that was suspended cannot commit a nonce that another process took meanwhile', async () => {
     await using world = await openWorld()
     const { lane } = world
     const [first, second] = [world.start(), world.start()]

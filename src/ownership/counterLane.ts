@@ -23,7 +23,7 @@ import { createLeaseTaking, notOwnerError, type TakingPause, watchLease } from '
  */
 export type CounterLane = {
   readonly chainId: number
-  /** Its records outlive the process. */
+  /** The records of the lane outlive the process. */
   readonly isDurable: boolean
   readonly users: Set<CounterUser>
   /** The present term of this process, or its last one. */

@@ -20,7 +20,7 @@ function openingThatFails() {
 }
 
 test.each([1, 10, 1_000])(
-  '%i callers that ask again and again bring no more than a try in two seconds',
+  '%i callers that retry constantly cause at most one try in two seconds',
   async (callers) => {
     const { clock, tries, node, opening } = openingThatFails()
     const results: string[] = []

@@ -45,13 +45,16 @@ test('the lane opens for any share of lost or rate-limited requests or calls', a
   }
 })
 
-test.each([null, '0xzz', {}])('a balance of %j is none: the lane opens without it', async (result) => {
-  await using lane = await openLane({ closed: true })
-  lane.chain.start()
-  lane.script = ({ method }) => (method === 'eth_getBalance' ? { ok: true, result } : undefined)
-  await lane.settle(lane.sender.ready())
-  await lane.settle((await lane.settle(lane.sender.send(transfer(1)))).wait('sealed'))
-})
+test.each([null, '0xzz', {}])(
+  'a balance of %j counts as no answer: the lane opens without it',
+  async (result) => {
+    await using lane = await openLane({ closed: true })
+    lane.chain.start()
+    lane.script = ({ method }) => (method === 'eth_getBalance' ? { ok: true, result } : undefined)
+    await lane.settle(lane.sender.ready())
+    await lane.settle((await lane.settle(lane.sender.send(transfer(1)))).wait('sealed'))
+  },
+)
 
 test('a call without an answer is repeated alone, and answered calls are not', async () => {
   await using lane = await openLane({ closed: true })

@@ -18,7 +18,10 @@ import { reportedOptions } from './sharedOptions.js'
 export type Term = {
   readonly engine: Engine
   readonly lease: Lease
-  /** They end all that goes with the lease, but for the engine. The last one ends the renewal of the lease. */
+  /**
+   * These functions end the work that goes with the lease, except the engine. The last one ends the renewal of the
+   * lease.
+   */
   readonly stops: (() => void)[]
 }
 
@@ -238,13 +241,13 @@ const leasedWork = (engine: Engine): LeasedWork => ({
 
 /** Without work for so long, the leader gives the lane to another process that has some. */
 const IDLE_MS = 30_000
-/** On slow chains the endpoint counts as silent after so many block times. */
+/** The number of block times after which the endpoint counts as silent on a slow chain. */
 const SILENT_BLOCKS = 3
 
 /** The work under a lease. */
 export type LeasedWork = {
   readonly isIdle: () => boolean
-  /** It follows the chain, so its endpoint should answer. */
+  /** The work follows the chain, so its endpoint should answer. */
   readonly isFollowing: () => boolean
   /** Resolves when nothing is left to write. */
   readonly flushed: () => Promise<void>

@@ -142,7 +142,7 @@ export function createLineWriter(options: LineWriterOptions): LineWriter {
 
 /** An append-only file. The only code that touches the disk, so that a test can make it fail. */
 export type AppendFile = {
-  /** Its size in bytes. */
+  /** The size of the file in bytes. */
   readonly size: number
   /** True if it does not end with a line break, because a process was killed in the middle of a line. */
   readonly torn: boolean

@@ -86,7 +86,7 @@ export type Port = {
   close(): void
 }
 
-/** What an endpoint sends on its own: the notifications of `eth_subscribe`. */
+/** The messages that an endpoint sends on its own: the notifications of `eth_subscribe`. */
 export type Notifications = {
   /** Returns a function that removes the listener. */
   listen(listener: NotificationListener): () => void

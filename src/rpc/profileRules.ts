@@ -248,7 +248,7 @@ function countWithoutBlock(state: ProfileState, count: number, askedAtMs: number
   const { profile, evidence } = state
   const { uncounted, lackedFrom } = evidence
   if (uncounted === undefined || askedAtMs < uncounted.atMs || count > uncounted.nonce) return state
-  // They were above a gap: they enter the count once the gap is filled, whatever the count includes.
+  // The nonces were above a gap. They enter the count once the gap is filled, so this count proves nothing.
   if (count < uncounted.from)
     return { profile, evidence: { ...evidence, uncounted: undefined, lackedFrom: undefined } }
   return lackedFrom === count ? state : { profile, evidence: { ...evidence, lackedFrom: count } }

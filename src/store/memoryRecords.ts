@@ -54,7 +54,7 @@ export function createMemoryRecords(
     book.byId.set(transaction.id, one)
     if (before !== undefined && before !== transaction.hash) putHash(book, before, one)
     if (transaction.hash) putHash(book, transaction.hash, one)
-    // Its slot may have added this hash first.
+    // The slot of the transaction may have added this hash first.
     const { otherHashes } = one
     if (otherHashes.length === 1 && otherHashes[0] === transaction.hash) one.otherHashes = NO_HASHES
     if (hasEnded(transaction.stage)) ended.add(one)
@@ -146,7 +146,7 @@ function leave({ arrived }: MemoryLane, one: KeptTransaction): void {
 
 export type KeptTransaction = {
   transaction: StoredTransaction
-  /** Its position in the order of arrival of its first lane. */
+  /** The position of the transaction in the order of arrival of its first lane. */
   readonly arrival: number
   revision: number
   /** Hashes besides the newest one, from bumps and rebindings. They are deleted with the transaction. */
@@ -169,7 +169,7 @@ export type MemoryLane = LeaseState & {
   revision: number
   commands: { readonly sequence: number; readonly id: string; readonly command: LaneCommand }[]
   readonly slots: NonceMap<Slot>
-  /** By position in the order of arrival. */
+  /** The transactions by their position in the order of arrival. */
   readonly arrived: NonceMap<KeptTransaction>
   readonly watchers: Set<(sequence: number) => void>
 }

@@ -90,11 +90,11 @@ export type LaneOptions<chain extends Chain> = {
    */
   lossDepth?: 'child' | 'safe' | number | undefined
   /**
-   * When a block is final on a chain whose endpoint has no `finalized` tag: `depth` blocks below the newest
-   * one, or once the newest block is `afterMs` milliseconds later by the timestamps of the blocks. It is the
-   * caller's knowledge of the chain, and the lane does not check it. Where the endpoint has the tag, the tag
-   * alone counts. Without the tag and this option, `wait('safe')` and `wait('finalized')` reject with
-   * `UNSUPPORTED`, and the lane forgets a transaction one hour after its block. @default none
+   * When a block is final on a chain whose endpoint has no `finalized` tag: `depth` blocks below the newest one, or
+   * once the newest block is `afterMs` milliseconds later by the timestamps of the blocks. It is the caller's
+   * knowledge of the chain, and the lane does not check it. If the endpoint has the tag, the tag alone counts.
+   * Without the tag and this option, `wait('safe')` and `wait('finalized')` reject with `UNSUPPORTED`, and the lane
+   * forgets a transaction one hour after its block. @default none
    */
   finality?: { depth: number } | { afterMs: number } | undefined
   /**

@@ -18,7 +18,7 @@ export type LaneReport = {
    * The number of transactions that wait for a nonce, or have one that no sealed block is known to have used.
    */
   readonly load?: number | undefined
-  /** The maximum cost of all of these, in wei. Missing if so many wait that no transaction can be added. */
+  /** The maximum cost of all of these, in wei. Missing if the queue is full, so that no transaction can be added. */
   readonly owedWei?: bigint | undefined
   /**
    * The options of its process that must be equal in all processes, by name. A missing option has its

@@ -56,13 +56,13 @@ export type StoredTransaction = {
   readonly onExpiry: 'cancel' | 'leave'
   /** The id of the transaction that it replaces. It must not be sent beside that one. */
   readonly replaces: string | undefined
-  /** Its dependencies, and the effects that its dependents may look for. */
+  /** The dependencies of the transaction, and the effects that its dependents may look for. */
   readonly needs: StoredNeeds | undefined
-  /** Its bytes go only to `send` endpoints. */
+  /** The bytes of the transaction go only to `send` endpoints. */
   readonly private?: true | undefined
   /** Later transactions wait until it has a nonce or has ended. */
   readonly order?: 'strict' | undefined
-  /** It does not wait for funds. */
+  /** The transaction does not wait for funds. */
   readonly starved?: 'fail' | undefined
   /** The group that its caller named. */
   readonly group?: string | undefined
@@ -210,9 +210,9 @@ export type LaneCommand =
 
 /** Entries that arrived in a lane, from any process. */
 export type LaneArrivals = {
-  /** In the order of arrival: by `sequence`. */
+  /** The transactions in the order of arrival: by `sequence`. */
   readonly transactions: readonly StoredTransaction[]
-  /** In the order in which they were posted, by a sequence that they share with transactions. */
+  /** The commands in the order in which they were posted, by a sequence that they share with transactions. */
   readonly commands: readonly {
     readonly sequence: number
     readonly id: string
@@ -250,7 +250,7 @@ export type LaneChanges = {
  * cost the lane a change of owner, but never lets two processes write.
  */
 export type Store = OutboxVerbs & {
-  /** Its name, for humans: `memory`, `sqlite`, `postgres`. */
+  /** The name of the store, for humans: `memory`, `sqlite`, `postgres`. */
   readonly kind: string
   /** True if it survives the process. Otherwise P2 to P5 hold until the process ends. */
   readonly durable: boolean

@@ -221,7 +221,8 @@ export type WaitOptions = {
  */
 export type WaitCause =
   /**
-   * Its gas estimate or simulation, which is unanswered, or is retried because the last answer was `said`.
+   * The gas estimate or simulation of the transaction, which is unanswered, or is retried because the last answer was
+   * `said`.
    */
   | { for: 'estimate'; endpoint: string; tries: number; said?: string | undefined }
   /** The transactions in its option `after`: these ids. */
@@ -250,11 +251,11 @@ export type WaitCause =
   /** Room in the window: as many nonces as it allows are not covered yet. */
   | { for: 'window'; size: number; uncovered: number }
   /**
-   * Its group: `inFlightMax` of the group are in flight, or all transactions with a group have the gas of one
-   * block in flight.
+   * The group of the transaction: `inFlightMax` of the group are in flight, or all transactions with a group have the
+   * gas of one block in flight.
    */
   | { for: 'group'; group: string; bound: 'inFlightMax' | 'blockGas' }
-  /** Its signature, or the account's signer, which failed and is retried. */
+  /** The signature of the transaction, or the account's signer, which failed and is retried. */
   | { for: 'signature'; failed: boolean }
   /** The store, which keeps the transaction before it is sent, and its end before callers are notified. */
   | { for: 'journal' }
@@ -264,7 +265,7 @@ export type WaitCause =
   | { for: 'endpoint'; endpoint: string; said?: string | undefined }
   /** The next block. `accepted`: an endpoint accepted it; otherwise it is pre-confirmed. */
   | { for: 'block'; head: number | undefined; said?: string | undefined }
-  /** Its receipt, which a caller waits for. */
+  /** The receipt of the transaction, which a caller waits for. */
   | { for: 'receipt'; hash: string | undefined; said?: string | undefined }
   /** The stage that a caller waits for. */
   | { for: 'finality'; stage: 'safe' | 'finalized' }

@@ -161,7 +161,10 @@ const REQUEST = {
 
 /** The names of other libraries for fields of viem. */
 const SYNONYMS: Readonly<Record<string, string>> = { gasLimit: 'gas', input: 'data', customData: 'data' }
-/** A name that differs from a known one by so many letters is a typing error, for any fields that a chain adds. */
+/**
+ * The maximum number of letters by which a mistyped name differs from a known one. Other unknown names may be fields
+ * that a chain adds.
+ */
 const TYPING_ERROR_MAX = 2
 
 /**

@@ -14,7 +14,7 @@ function reusing(
 }
 
 describe('P1: the transaction is the request as it was at the moment of the call', () => {
-  test('one object is filled anew for each call', async () => {
+  test('the caller fills one object again for each call', async () => {
     await using lane = await openLane()
     await lane.settle(Promise.all(reusing((request) => lane.sender.send(request))))
     await lane.settle(lane.sender.drain())
@@ -30,7 +30,7 @@ describe('P1: the transaction is the request as it was at the moment of the call
     await lane.settle(other.close())
   })
 
-  test('its options, and those of many', async () => {
+  test('its options, and the options of sendMany, are copied', async () => {
     await using lane = await openLane()
     const item = { id: '', request: { ...transfer(0) } as TxRequest }
     function* items() {
@@ -109,7 +109,7 @@ describe('ownRequest', () => {
     expect(own.bytes).toBe(bytes)
   })
 
-  test('a value that contains itself is no reason to go on for ever', () => {
+  test('ends at a value that contains itself', () => {
     const request: Record<string, unknown> = { ...transfer(1) }
     request.extra = { request, more: [request] }
     expect(ownRequest(request as TxRequest)).toMatchObject(transfer(1))

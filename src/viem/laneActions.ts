@@ -123,7 +123,7 @@ function actionsOf(sender: Sender, client: Client<Transport, Chain>) {
   }
 }
 
-// Parameters that tell viem how to send, and are not part of the transaction.
+// Parameters that control the send of viem, and are not part of the transaction.
 const NOT_REQUEST = new Set([
   'assertChainId',
   'kzg',

@@ -149,7 +149,8 @@ export function createViemNonceManagerIn(
       const client = clients.get(keyOf(key))
       if (client) void ask({ ...key, client }, take).catch(() => {})
     },
-    // Unknown result, see above. The chain decides, and the lane reads it as long as the nonce is open.
+    // viem calls this after a failed send, whose result is unknown. The chain decides, and the lane reads it as long
+    // as the nonce is open.
     reset() {},
     async close() {
       for (const [key, entry] of [...used]) letGo(key, entry)

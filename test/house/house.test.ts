@@ -3,15 +3,19 @@ import { house, sources } from './harness.js'
 import {
   elapsedTimeIsMonotonic,
   filesAreShort,
+  loadedAtOnce,
   nodeModulesAreNamedAsSuch,
   nothingButTheCliKnowsTheDevnet,
   nothingIsExportedAsDefault,
   nothingIsLeftForLater,
   pureParts,
+  ROOT_ENTRY,
   reachable,
+  SHELL,
   servicesKnowInterfacesOnly,
   testsDoNotEvade,
   theDevnetStandsApart,
+  theRootLoadsTheEngineLater,
   theRootRunsAnywhere,
   timeAndChanceAreInjected,
 } from './rules.js'
@@ -143,6 +147,38 @@ house(
   },
 )
 
+house('an import of the root loads the engine only through `import()`', theRootLoadsTheEngineLater, {
+  broken: [
+    [
+      { 'src/index.ts': "export { openLane } from './ownership/open.js'" },
+      'src/index.ts:1 imports src/ownership/open.ts statically',
+    ],
+    [
+      {
+        'src/index.ts': "import { a } from './api/a.js'",
+        'src/api/a.ts': "\nimport { createEngine } from '../lane/engine/engine.js'",
+      },
+      'src/api/a.ts:2 imports src/lane/engine/engine.ts statically',
+    ],
+    [
+      {
+        'src/index.ts': "import { a } from './ledger/nonceMap.js'",
+        'src/ledger/nonceMap.ts': "import { a } from './book.js'",
+      },
+      'src/ledger/nonceMap.ts:1 imports src/ledger/book.ts statically',
+    ],
+  ],
+  fine: [
+    {
+      'src/index.ts': "import { a } from './api/a.js'",
+      'src/api/a.ts': "export const load = () => import('./runtime.js')",
+      'src/api/runtime.ts': "import { createEngine } from '../lane/engine/engine.js'",
+    },
+    { 'src/index.ts': "import type { Engine } from './lane/engine/engine.js'" },
+    { 'src/index.ts': "export { a } from './allocator/sources.js'" },
+  ],
+})
+
 house('modules of Node are imported with their scheme', nodeModulesAreNamedAsSuch, {
   broken: [[{ 'tools/cli/a.ts': "import { join } from 'path'" }, 'imports path without node:']],
   fine: [{ 'tools/cli/a.ts': "import { join } from 'node:path'" }],
@@ -192,8 +228,15 @@ describe('the rules cover the whole code', () => {
     expect(paths).toContain('test/house/house.test.ts')
   })
 
+  const byPath = new Map(sources.map((source) => [source.path, source]))
+
+  it('each file of the shell is loaded by an import of the root', () => {
+    const loaded = loadedAtOnce(byPath, ROOT_ENTRY)
+    expect([...SHELL].filter((path) => !loaded.has(path))).toEqual([])
+  })
+
   it('follows the root through every layer', () => {
-    const reached = reachable(new Map(sources.map((source) => [source.path, source])), 'src/index.ts')
+    const reached = reachable(byPath, ROOT_ENTRY)
     const parts = new Set([...reached].map((path) => path.split('/')[1]))
     for (const part of [
       'errors',

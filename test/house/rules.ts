@@ -194,18 +194,70 @@ export const theRootRunsAnywhere: Rule = (sources) => {
   return found
 }
 
+const ENGINE: readonly string[] = ['allocator', 'chain', 'delivery', 'lane', 'ledger', 'ownership']
+
+/**
+ * The files of the engine's folders that an import of the root loads at once: the shell of `createSender` and of
+ * allocators, which accepts listeners and calls before the engine is loaded.
+ */
+export const SHELL: ReadonlySet<string> = new Set([
+  'src/allocator/sources.ts',
+  'src/chain/environment.ts',
+  'src/lane/emitter.ts',
+  'src/lane/session/closedError.ts',
+  'src/lane/session/feeSettings.ts',
+  'src/lane/transaction/caller.ts',
+  'src/lane/transaction/printedAs.ts',
+  'src/lane/transaction/txInternals.ts',
+  'src/ledger/nonceMap.ts',
+  'src/ledger/slot.ts',
+  'src/ownership/earlyListeners.ts',
+  'src/ownership/openOnce.ts',
+])
+
+const isEngine = (path: string) => ENGINE.includes(partOf(path) ?? '') && !SHELL.has(path)
+
+/** The engine is most of the package. A process that only reads, or only validates, never loads it. */
+export const theRootLoadsTheEngineLater: Rule = (sources) => {
+  const byPath = new Map(sources.map((source) => [source.path, source]))
+  return [...loadedAtOnce(byPath, ROOT_ENTRY)]
+    .filter((path) => !isEngine(path))
+    .flatMap((path) =>
+      staticValues(byPath.get(path)?.imports ?? [])
+        .filter(({ target }) => isEngine(target))
+        .map(({ target, line }) => `${path}:${line} imports ${target} statically`),
+    )
+}
+
 function values(imports: readonly Import[]): readonly Import[] {
   return imports.filter(({ typeOnly }) => !typeOnly)
 }
 
-/** All modules that a module loads, including itself. */
+/** All modules that a module loads, at once or later, including itself. */
 export function reachable(byPath: ReadonlyMap<string, Source>, entry: string): ReadonlySet<string> {
+  return follow(byPath, entry, values)
+}
+
+/** All modules that an import of the module loads, including itself: without those behind `import()`. */
+export function loadedAtOnce(byPath: ReadonlyMap<string, Source>, entry: string): ReadonlySet<string> {
+  return follow(byPath, entry, staticValues)
+}
+
+function staticValues(imports: readonly Import[]): readonly Import[] {
+  return values(imports).filter(({ dynamic }) => !dynamic)
+}
+
+function follow(
+  byPath: ReadonlyMap<string, Source>,
+  entry: string,
+  edges: typeof values,
+): ReadonlySet<string> {
   const reached = new Set<string>()
   const open = [entry]
   for (let path = open.pop(); path !== undefined; path = open.pop()) {
     if (reached.has(path)) continue
     reached.add(path)
-    for (const { target } of values(byPath.get(path)?.imports ?? []))
+    for (const { target } of edges(byPath.get(path)?.imports ?? []))
       if (target.startsWith('src/')) open.push(target)
   }
   return reached

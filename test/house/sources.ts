@@ -8,6 +8,8 @@ export type Import = {
   readonly target: string
   /** Removed by compilation: imports no value. */
   readonly typeOnly: boolean
+  /** By `import()`: loaded when the call runs. */
+  readonly dynamic: boolean
   readonly line: number
 }
 
@@ -50,9 +52,9 @@ export function lineOf(tree: ts.SourceFile, node: ts.Node): number {
 
 function importsOf(tree: ts.SourceFile, path: string): readonly Import[] {
   const found: Import[] = []
-  const add = (node: ts.Node, specifier: ts.Node | undefined, typeOnly: boolean) => {
+  const add = (node: ts.Node, specifier: ts.Node | undefined, typeOnly: boolean, dynamic = false) => {
     if (specifier === undefined || !ts.isStringLiteral(specifier)) return
-    found.push({ target: resolve(path, specifier.text), typeOnly, line: lineOf(tree, node) })
+    found.push({ target: resolve(path, specifier.text), typeOnly, dynamic, line: lineOf(tree, node) })
   }
   walk(tree, (node) => {
     if (ts.isImportDeclaration(node)) add(node, node.moduleSpecifier, importsTypesOnly(node.importClause))
@@ -60,7 +62,7 @@ function importsOf(tree: ts.SourceFile, path: string): readonly Import[] {
     else if (ts.isImportTypeNode(node) && ts.isLiteralTypeNode(node.argument))
       add(node, node.argument.literal, true)
     else if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword) {
-      add(node, node.arguments[0], false)
+      add(node, node.arguments[0], false, true)
     }
   })
   return found

@@ -218,7 +218,7 @@ describe.skipIf(!hasChromium)(`the page of a payout (skipped without a Chromium 
   )
 
   test(
-    'of 200,000 lines is below 25 MB, opens, searches, turns its pages, and says what it prints',
+    'of 200,000 lines is below 25 MB, opens, searches, turns its pages, and names the lines that it prints',
     async () => {
       const url = await urlOf('large.csv', largeReport())
       expect(statSync(new URL(url)).size).toBeLessThan(25_000_000)

@@ -106,7 +106,7 @@ test('a token without events is paid if the balances show it', async () => {
   expect(statusesIn(paid)).toEqual(['paid', 'paid'])
 })
 
-test('a token that keeps a part of each transfer: the results and the end say what the recipient got', async () => {
+test('a token that keeps a part of each transfer: the results and the end show the amount that the recipient got', async () => {
   const [token, to] = [await deploy('FeeCoin'), fresh(2)]
   const path = await file('fee.csv', to)
   const paid = await send(token, path, '--yes')

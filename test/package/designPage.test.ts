@@ -2,6 +2,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { TABLE } from '../../src/ledger/table.js'
+import { production } from '../house/rules.js'
+import { readSources } from '../house/sources.js'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const PAGE = readFileSync(`${ROOT}docs/design.md`, 'utf8')
@@ -40,6 +42,27 @@ test('the architecture page names each folder of the source, and none that does 
   )
   expect(folders.filter((path) => !named.has(path))).toEqual([])
   expect([...named].filter((path) => !existsSync(`${ROOT}${path}`))).toEqual([])
+})
+
+test('the architecture page names the folders that a folder imports, unless it allows all lower ones', () => {
+  const named = new Map<string, ReadonlySet<string>>()
+  for (const [, folders = '', , imports = ''] of ARCHITECTURE.matchAll(
+    /^\| (.+?) +\| (.+?) +\| (.+?) +\|$/gm,
+  )) {
+    if (/lower|everything/.test(imports)) continue
+    const allowed = [...imports.matchAll(/`(\w+)/g)].map(([, name = '']) => name)
+    for (const [, folder = ''] of folders.matchAll(/`(?:src|tools)\/(\w+)`/g))
+      named.set(folder, new Set([folder, ...allowed]))
+  }
+  expect(named.size).toBeGreaterThan(8)
+  const broken = production(readSources('src', 'tools')).flatMap(({ path, imports }) => {
+    const allowed = named.get(path.split('/')[1] ?? '')
+    return imports
+      .filter(({ target }) => /^(?:src|tools)\//.test(target))
+      .filter(({ target }) => allowed !== undefined && !allowed.has(target.split('/')[1] ?? ''))
+      .map(({ target }) => `${path} imports ${target}`)
+  })
+  expect(broken).toEqual([])
 })
 
 function namesIn(cell: string): readonly string[] {

@@ -15,7 +15,7 @@ export type LossDepth = 'child' | 'safe' | number
 export const SLOW_KINDS = ['preconfirmed', 'plain'] as const satisfies readonly ChainKind[]
 export const CHAIN_KINDS = [...SLOW_KINDS, 'fastBlocks'] as const satisfies readonly ChainKind[]
 
-/** What a single sequencer declares: no block leaves once it has a child and this age. */
+/** The declaration of a single sequencer: no block leaves once it has a child and this age. */
 export const CHILD_MS = 2_000
 const FAST_BLOCK_MS = 200
 /** The fast blocks of that time. */

@@ -15,7 +15,7 @@ export type Coverage = {
   /** Section 5, as `outcome reason`. */
   readonly outcomes: Counts
   readonly faults: Counts
-  /** What endpoints announced, and how they answered sync sends. */
+  /** The announcements of endpoints, and their answers to sync sends. */
   readonly sockets: Counts
 }
 

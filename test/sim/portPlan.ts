@@ -18,7 +18,7 @@ export type PortPlan = {
   readonly lies: boolean
   /** It answers for another chain during this time. */
   readonly stray: { readonly fromMs: number; readonly toMs: number } | undefined
-  /** What it answers for the tags; undefined for a distance in blocks. */
+  /** The answers for the tags; undefined for a distance in blocks. */
   readonly tags: Tags | undefined
   /** Its wrong answers, each for a time. */
   readonly timed: readonly NamedFault[]

@@ -80,7 +80,7 @@ export function drawTagWaits(random: Random, items: readonly Item[]): Item[] {
   )
 }
 
-/** What the user declares, in some of the worlds in which an endpoint has no `finalized` tag. */
+/** The declaration of the user, in some of the worlds in which an endpoint has no `finalized` tag. */
 export function drawFinality(random: Random, ports: readonly PortPlan[]): Finality | undefined {
   if (ports.every(({ tags }) => hasTag(tags, 'finalized')) || chance(random, 0.5)) return undefined
   return chance(random, 0.5)

@@ -6,7 +6,7 @@ import { accountingCsv } from './payout/accounting.js'
 import { payoutPage } from './payout/html.js'
 import type { PayoutReport } from './payout/payout.js'
 
-/** Where the page and the accounting file of a payout are written. */
+/** The paths of the page and of the accounting file of a payout. */
 export type PayoutPaths = { readonly page: string; readonly accounting: string }
 
 /** The default places, beside the file that was paid. */

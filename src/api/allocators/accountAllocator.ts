@@ -28,7 +28,6 @@ export function createAccountAllocator(
   )
   let opened: OpenLane | undefined
   const reserveMany = createReserving({ limits, closing, hold })
-  const untilClosed = <T>(promise: Promise<T>) => untilEnded(promise, { signal: undefined, closing })
 
   function open(): Promise<OpenLane> {
     return closing.aborted ? Promise.reject(closedError()) : opening.open()
@@ -47,7 +46,7 @@ export function createAccountAllocator(
   }
 
   async function adopt(raw: Hex): Promise<void> {
-    const engine = await untilClosed(hold())
+    const engine = await untilEnded(hold(), { closing })
     const { lane } = engine.context
     const envelope = await readEnvelope('raw', raw, lane.key)
     await lane.exclusive(() => {
@@ -62,14 +61,14 @@ export function createAccountAllocator(
 
   return {
     async ready() {
-      const engine = await untilClosed(hold())
-      await untilClosed(engine.settled())
+      const engine = await untilEnded(hold(), { closing })
+      await untilEnded(engine.settled(), { closing })
     },
     reserveMany,
     adopt,
     async resync() {
       const lane = await open()
-      await untilClosed(lane.ownership.worker.resync())
+      await untilEnded(lane.ownership.worker.resync(), { closing })
     },
     resume() {
       const { heard } = early

@@ -52,7 +52,6 @@ export function createCounterAllocator<nonce extends number | bigint>(
     environment.clock,
   )
   let opened: CounterLane | undefined
-  const untilClosed = <T>(promise: Promise<T>) => untilEnded(promise, { signal: undefined, closing })
 
   /** Only the process that owns the counter's lane can hand out its nonces. */
   async function hold(): Promise<CounterTerm> {
@@ -112,7 +111,7 @@ export function createCounterAllocator<nonce extends number | bigint>(
 
   return {
     async ready() {
-      await untilClosed(hold())
+      await untilEnded(hold(), { closing })
     },
     reserveMany,
     async adopt(parameters) {
@@ -121,7 +120,7 @@ export function createCounterAllocator<nonce extends number | bigint>(
       const first = BigInt(nonceOf(0n))
       const count = typeof nonce === 'bigint' ? nonce - first : -1n
       if (count < 0n || nonceOf(count) !== nonce) throw invalid('nonce', nonce, 'a nonce of this source')
-      const term = await untilClosed(hold())
+      const term = await untilEnded(hold(), { closing })
       const { counter, lease } = term
       const { cursor } = counter.state!
       // Each nonce between the cursor and this one would become a gap.
@@ -132,8 +131,8 @@ export function createCounterAllocator<nonce extends number | bigint>(
       await term.written()
     },
     async resync() {
-      const term = await untilClosed(join())
-      await untilClosed(term.look(true))
+      const term = await untilEnded(join(), { closing })
+      await untilEnded(term.look(true), { closing })
       if (term.ended) throw term.ended
     },
     // A counter has no holds: its state is read from the contract.

@@ -156,7 +156,7 @@ describe('on a chain with another id', () => {
     expect(arrivals.parts()).toEqual([])
   })
 
-  test('another endpoint is read anew', async () => {
+  test('starts again with another endpoint', async () => {
     const { arrivals, silence } = opened(MAINNET)
     await silence(15_000)
     for (const { take } of arrivals.parts()) take(named('anvil/v1.7.1'))

@@ -117,7 +117,7 @@ test('a period is at most 12 s', async () => {
   lane.tracker.stop()
 })
 
-test('the earlier tip or a later head starts the time anew', async () => {
+test('the earlier tip or a later head restarts the time', async () => {
   for (const head of [TIP, TIP + 1]) {
     const lane = await walked({ blockMs: 4_000 })
     await below(lane, 6_000)

@@ -103,7 +103,7 @@ describe('canonical blocks of a fifth of a second, five of which share a timesta
     )
   })
 
-  test('are seen soon although some come late, and polls are planned anew', () => {
+  test('are seen soon although some come late, and polls are planned again', () => {
     for (let seed = 1; seed <= 20; seed++) {
       const trembles = createRandom(seed)
       const lateMs = () => 4 * trembles() + (trembles() < 0.03 ? 60 * trembles() : 0)
@@ -255,7 +255,7 @@ describe('the time between blocks', () => {
     expect(at(stamps).steadyMs).toBeUndefined()
   })
 
-  test('is not that of the timestamps if blocks are dated a second apart, and made at once', () => {
+  test('ignores timestamps a second apart if the blocks are made at once', () => {
     const period = learn(Array.from({ length: 10 }, (_, number) => [number, 5 + number, 5_000 + number]))
     expect(period.steadyMs).toBe(1)
   })
@@ -271,7 +271,7 @@ describe('the time between blocks', () => {
     expect(learn(blocks(1_001)).steadyMs).toBe(1_000)
   })
 
-  test('is the round number near the mean while that is known roughly', () => {
+  test('is the round number near the mean while the mean is known roughly', () => {
     const period = createPeriod()
     const seenMs = [0, 190, 400, 570, 760, 960, 1_150, 1_340]
     for (const [number, ms] of seenMs.entries()) period.came({ number, timestamp: 0 }, 5_000 + ms, 4_800 + ms)

@@ -62,7 +62,7 @@ describe('a body', () => {
     expect(await read([sent()], { gasUsed: '0x0' })).toMatchObject({ uses: [{ nonce: 5 }] })
   })
 
-  test('that is not sealed yet, without a number or a hash, is none', async () => {
+  test('that is not sealed yet, without a number or a hash, is rejected', async () => {
     for (const block of [{ number: null }, { hash: null }])
       expect(await read([sent()], { block })).toBe('malformed')
   })
@@ -105,7 +105,7 @@ describe('a transaction of the account', () => {
     expect(await read([deposit])).toMatchObject({ uses: [{ kind: 'deposit', nonce: undefined }] })
   })
 
-  test('of another account is none', async () => {
+  test('of another account does not count', async () => {
     expect(await read([sent({ from: STRANGER, r: STRANGER })])).toMatchObject({ uses: [] })
   })
 })
@@ -122,7 +122,7 @@ describe('a tuple that the account has signed (EIP-7702)', () => {
     expect(all).toMatchObject({ uses: [use] })
   })
 
-  test('is none if another account, or none, has signed it', async () => {
+  test('does not count if another account has signed it, or no account', async () => {
     for (const r of [STRANGER, undefined])
       expect(await read([carrier(tuple({ r }))])).toMatchObject({ uses: [] })
   })

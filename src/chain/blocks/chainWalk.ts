@@ -28,9 +28,9 @@ export type Walk = {
 }
 
 export type Advance = {
-  /** From the tip downwards. */
+  /** The blocks that left the chain, from the tip downwards. */
   readonly left: readonly BlockRef[]
-  /** Upwards, ending with the new tip. */
+  /** The blocks that joined the chain, upwards; the new tip is the last. */
   readonly came: readonly SealedBlock[]
   /** Blocks were skipped: counts and evidence find the transactions in them. */
   readonly jumped: boolean

@@ -109,7 +109,7 @@ describe('a use that is proven only together with counts around its block', () =
     expect(await reported(chain, carried)).toMatchObject({ kind: 'other', witnesses })
   })
 
-  it('is none if a second reading of a count by number or by hash contradicts it or has no answer', async () => {
+  it('proves nothing if a second reading of a count by number or by hash contradicts it or has no answer', async () => {
     const carrying = used(null)
     const ours = { carriedIn: { number: 15, hash: carrying.blockHash(15) } }
     const cases = [
@@ -167,7 +167,7 @@ describe('a CREATE in delegated code', () => {
     expect(await reported(both, answer, undefined, { nonce: 2 })).toMatchObject({ kind: 'created' })
   })
 
-  it("is none in the first block of the chain: the account's initial count is not a use", async () => {
+  it("is impossible in the first block of the chain: the account's initial count is not a use", async () => {
     const seeded = scriptedChain(ADDRESS, [[null, null]], { id: 0, forkedAt: 0, code: DELEGATED })
     const query = { nonce: 1, from: 0, to: 0 }
     expect(await ask(seeded, query).verdict).toEqual({ ...UNSURE, why: NO_WITNESS })

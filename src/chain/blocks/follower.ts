@@ -19,7 +19,7 @@ export type SealedBlock = BlockRef & {
   readonly fork?: 'shanghai' | 'prague' | undefined
 }
 
-/** From the fastest to the slowest. */
+/** The paces from the fastest to the slowest. */
 export const PACES = ['cadence', 'head', 'block', 'rest'] as const
 
 /**

@@ -46,17 +46,19 @@ export type HeadFeedOptions = {
   readonly timeoutMs: number
 }
 
-/** A subscription is silent after so many periods without an announcement. */
+/** The number of periods without an announcement after which a subscription counts as silent. */
 const SILENT_PERIODS = 2
 /** The pause before the next `eth_subscribe`: it doubles with each subscription that announced nothing. */
 const AGAIN_MS = 1_000
 const AGAIN_MS_MAX = 60_000
-/** The endpoint that is read may show a head later than it was announced: so many polls, with growing pauses. */
+/**
+ * The number of polls for one announced head, with growing pauses: the endpoint that is read may show the head later.
+ */
 const LOOKS_MAX = 4
 const LOOK_MS = 20
 /**
- * After polls in vain for a head, so many heads get one poll each: 1, 2, 4 and so on. An endpoint that lags behind the
- * one that announces costs no more polls than it has blocks.
+ * The maximum number of heads that get one poll each after all polls for a head were in vain. The number doubles from
+ * 1. An endpoint that lags behind the one that announces costs no more polls than it has blocks.
  */
 const SPARED_MAX = 32
 /** A subscription that no lane has needed for this time is ended at its next announcement. */

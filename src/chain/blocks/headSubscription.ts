@@ -1,6 +1,6 @@
 import type { NotificationListener, Port } from '../../rpc/port.js'
 
-/** A user of a subscription to heads: its connection, and what it is notified of. */
+/** A user of a subscription to heads: its connection, and its callbacks. */
 export type HeadUser = {
   readonly port: Port
   readonly timeoutMs: number

@@ -65,8 +65,8 @@ const REST_BLOCKS_MAX = 100
 /** A block may be seen late by this fraction of the block time. */
 const HEAD_PART = 1 / 20
 /**
- * The number of refreshes for which a new transaction is polled more closely. With more transactions in
- * flight than the maximum, none is.
+ * The number of refreshes for which a new transaction is polled more closely. With more transactions in flight than
+ * the maximum, no transaction is polled more closely.
  */
 const FAST_REFRESHES = 3
 /** The time between fast polls until the time of the refreshes is known. */

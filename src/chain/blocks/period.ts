@@ -21,14 +21,17 @@ export type Stamped = {
   readonly timestampMs?: number | undefined
 }
 
-/** From one seen block to the next: the blocks, and the milliseconds for each by the clock and by timestamps. */
+/**
+ * The interval between two observed blocks: the number of blocks, and the milliseconds per block by the clock and by
+ * timestamps.
+ */
 type Gap = {
   readonly blocks: number
   readonly seenMs: number
-  /** From the middle of the time in which the one came to that of the other. */
+  /** Like `seenMs`, between the middles of the two intervals in which the blocks arrived. */
   readonly cameMs: number
   readonly datedMs: number
-  /** The time in which the one or the other came, whichever is longer. */
+  /** The longer of the two intervals in which the blocks arrived. */
   readonly unsureMs: number
   /** The timestamps have milliseconds. */
   readonly isExact: boolean
@@ -41,9 +44,9 @@ const GAPS_MAX = 32
 const DATED_MIN = 2
 const SEEN_MIN = 6
 /**
- * By timestamps the period is the shortest gap that at least this part of the gaps has. The others are
- * multiples of it. A timer of the node that drifts (anvil, `geth --dev.period`, Hardhat) crosses a full
- * second now and then, and this gap is a second longer or shorter: at most this part of the gaps may be.
+ * By timestamps the period is the shortest gap that at least this fraction of the gaps has. The others are multiples
+ * of it. If the timer of a node drifts (anvil, `geth --dev.period`, Hardhat), it crosses a full second now and then,
+ * and that gap is a second longer or shorter. At most this fraction of the gaps may be such gaps.
  */
 const DATED_PART = 1 / 3
 const ROUNDING_MS = 1_000
@@ -194,12 +197,12 @@ function medianOf(values: readonly number[]): number {
 const SHARP_MS = 30
 const SHARP_PART = 1 / 50
 const SHARP_MAX = 16
-/** Two of them show the period if they are so many blocks apart. */
+/** The minimum distance of two such blocks, in blocks, at which they show the period. */
 const SHARP_APART = 8
 /** Arrivals that are spread more widely show nothing. */
 const SPREAD_MS = 40
 const SPREAD_PART = 1 / 100
-/** If a block came earlier or later by this part of a period, all later ones come at other times. */
+/** A block that arrives off its time by this fraction of a period shows that the node has changed its schedule. */
 const SHIFT_PART = 3 / 5
 
 type SharpBlock = { readonly number: number; readonly atMs: number }

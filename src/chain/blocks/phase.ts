@@ -15,9 +15,9 @@ export type Phase = {
   /** A poll that showed nothing of what moves, for example the older block of an endpoint that lags. */
   lookedInVain(askedMs: number, answeredMs: number): void
   /**
-   * When to poll next; undefined if the phase is not known. `startedMs`: when the last poll began. `isFast`: a
-   * change is about to appear, so that additional polls are worth their price. `isAnnounced`: the endpoint announces
-   * each move, so that none is.
+   * When to poll next; undefined if the phase is not known. `startedMs`: when the last poll began. `isFast`: a change
+   * is about to appear, so that additional polls are worth their price. `isAnnounced`: the endpoint announces each
+   * move, so that additional polls are not.
    */
   next(at: {
     readonly startedMs: number
@@ -49,13 +49,13 @@ const AGAIN_MS = 20
 const AGAIN_PART = 1 / 100
 const AGAIN_MS_MAX = 80
 const AGAIN_PART_MAX = 1 / 20
-/** A move that was expected is looked for again for this time and a round trip, if it may not be shown. */
+/** If a move may stay invisible, polls look for an expected move for this time and a round trip after it was due. */
 const EXPECTED_MS = 40
 /** After this many periods without a move there is no usable phase. */
 const SILENT_PERIODS = 4
 /**
- * If each move is shown, so many polls a second are made beside the one in each period, after at most so many
- * at once. An endpoint may move at another pace than its blocks, as a cache does.
+ * The rate and the burst of additional polls, beside the one in each period, if each move is shown. An endpoint may
+ * move at another pace than its blocks, as a cache does.
  */
 const EXTRA_PER_SECOND = 1
 const EXTRA_MAX = 24
@@ -105,7 +105,7 @@ export function createPhase({ periodMs, showsEachMove }: PhaseOptions): Phase {
   /** A move that may not be shown is still worth another poll. */
   const isExpected = (sinceDueMs: number) => sinceDueMs < EXPECTED_MS + roundTripMs
 
-  /** The pause until the move is looked for again; undefined if it is not. */
+  /** The pause before the next poll for the same move; undefined if there is none. */
   function againMs(sinceDueMs: number, isFast: boolean, period: number): number | undefined {
     const leastMs = Math.max(AGAIN_MS, period * AGAIN_PART)
     if (!showsEachMove) return isFast && isExpected(sinceDueMs) ? leastMs : undefined
@@ -116,7 +116,7 @@ export function createPhase({ periodMs, showsEachMove }: PhaseOptions): Phase {
   return {
     looked(askedMs, answeredMs, sign, sinceMs = Number.NEGATIVE_INFINITY) {
       const period = periodMs()
-      // It was read at some time in between.
+      // The endpoint read its state at an unknown time between the request and the answer.
       const atMs = (askedMs + answeredMs) / 2
       const errorMs = answeredMs - askedMs - roundTripMs
       roundTripMs += errorMs / 4

@@ -148,7 +148,7 @@ describe.each([200, 250, 400, 1_000])('a pending block that is rebuilt every %d 
   })
 })
 
-test('a period that changes is learned anew within two minutes', () => {
+test('a changed period is learned within two minutes', () => {
   const world = { trembleMs: TREMBLE_MS, roundTripMs: 2, isBusy: false, pauseMs: 500 }
   for (const [from, to] of [
     [200, 250],
@@ -195,7 +195,7 @@ describe('the period', () => {
   const shown = [1, 3, 4, 9, 10, 14, 17, 18, 21, 26, 27, 33]
 
   test.each([190, 205.5, 250, 333, 400, 1_000, 1_250])(
-    'of %d ms is learned from those that show something',
+    'of %d ms is learned from the refreshes that show something',
     (ms) => {
       expect(learn(shown.map((number) => number * ms)).ms).toBeCloseTo(ms, -0.5)
     },

@@ -26,7 +26,7 @@ type Span = { readonly middleMs: number; readonly widthMs: number }
 /** Close polls show no shorter period, and no known chain has a longer one. */
 const PERIOD_MS_MIN = 80
 const PERIOD_MS_MAX = 1_250
-/** The distance of two periods that are compared, and of two long ones. */
+/** The distance between two candidates for the period: below `LONG_MS`, and from there on. */
 const STEP_MS = 0.25
 const LONG_STEP_MS = 1
 const LONG_MS = 400
@@ -40,13 +40,13 @@ const JITTER_MS = 10
 const MISFIT_SCORE = -4
 /** The least score of a known period: thousands are compared, and one of them may fit by chance. */
 const SCORE_MIN = 11
-/** Longer spans say little, and would take the place of short ones. */
+/** A span that is wider than this is dropped: it shows little, and would take the place of a short one. */
 const WIDTH_MS_MAX = 120
 const SPANS_MAX = 24
-/** The period is searched for after each so many refreshes, and another one than before needs more of them. */
+/** The number of refreshes between two searches for the period, and the minimum number before the period changes. */
 const SEARCH_EVERY = 4
 const CHANGE_MIN = 12
-/** Learning ends after so many close polls without a result. */
+/** The number of close polls after which learning ends without a result. */
 const POLLS_MAX = 300
 /** The period is checked after this time, because polls at its steps cannot show that it has changed. */
 const LEARN_EVERY_MS = 60_000

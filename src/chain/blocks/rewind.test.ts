@@ -51,7 +51,7 @@ describe('a chain that is shorter than before', () => {
     expect([walk.tip?.hash, walk.hashAt(4)]).toEqual([hashOf(1, 6), hashOf(0, 4)])
   })
 
-  test('with no common ancestor: all leave, and the walk begins anew at its newest', async () => {
+  test('with no common ancestor: all leave, and the walk restarts at its newest block', async () => {
     const walk = await walked(10)
     const other = forkOf(2, 7, -1)
     const moved = await walk.rewind(other[6] as SealedBlock, shows(other))

@@ -23,7 +23,7 @@ test('a block exists if any endpoint has it under its number', async () => {
     expect(await standingAt(ports, block, 1_000)).toBe('same')
 })
 
-test('there is none if the first endpoint has none, and no endpoint has it', async () => {
+test('a block is gone if the first endpoint has none at its number, and no endpoint has it', async () => {
   for (const ports of [[hasNone], [hasNone, silent], [hasNone, hasOther]])
     expect(await standingAt(ports, block, 1_000)).toBe('none')
 })

@@ -15,9 +15,9 @@ const TAGS = ['safe', 'finalized'] as const
 
 const SOMETIME_MS = 30_000
 const SELDOM_MS = 60_000
-/** A tag that stays is asked for less and less often: that of Ethereum moves once in 6.4 minutes. */
+/** The longest pause between two requests for a tag that does not move: on Ethereum a tag moves once in 6.4 minutes. */
 const STILL_MS_MAX = 240_000
-/** For a chain whose tags lag by no more than a few seconds. */
+/** The shortest pause, for a chain whose tags lag by no more than a few seconds. */
 const LEAST_MS = 1_000
 
 /**
@@ -25,9 +25,9 @@ const LEAST_MS = 1_000
  * that lags by minutes is requested once in 30 s, and a tag that lags by seconds once in half that lag. Otherwise
  * the pause doubles, up to four minutes, with each answer in which no tag has moved.
  *
- * An endpoint may have been on another chain, or on another node, for the one call. A tag within the walk
- * must name a walked block. A tag below the walk, and the absence of a tag, need two consecutive answers, of
- * which the lower block counts. A tag is taken back only if its block leaves the chain.
+ * A single answer may come from another chain, or from another node behind the same URL. A tag within the walk must
+ * name a walked block. A tag below the walk, and the absence of a tag, need two consecutive answers, of which the
+ * lower block counts. A tag is taken back only if its block leaves the chain.
  */
 export function createTags(
   wanted: () => TagsWanted,

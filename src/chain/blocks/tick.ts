@@ -204,9 +204,7 @@ function blockParts(answer: Answer, withPending: boolean): readonly Part[] {
   return [latest, pending]
 }
 
-/**
- * A pending block's hashes. Those from the index `from` on were added since the last poll of the same block.
- */
+/** A pending block's hashes. The hashes from the index `from` on were added since the last poll of the same block. */
 type Added = { readonly number: number; readonly hashes: readonly Hash[]; readonly from: number }
 
 /** The pending block as polls have shown it, so that each of its hashes is looked up once. */

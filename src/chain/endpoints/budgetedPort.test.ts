@@ -77,7 +77,7 @@ describe('a read', () => {
     expect(askedAtMs[0]).toBe(fromMs + 2_000)
   })
 
-  test('waits for its turn at an endpoint without a pause, for any longest pause of the caller', async () => {
+  test('waits for its turn while the endpoint asks for no pause, although its caller accepts only a short one', async () => {
     const { read, batches, gate, clock } = open({ callsPerSecond: 4 })
     expect(await read(12, { restMsMax: 1_000 })).toHaveLength(12)
     expect(Math.max(...batches)).toBeLessThanOrEqual(4)

@@ -109,7 +109,10 @@ function grantFor(
       withdraw()
       end(undefined)
     }
-    /** If the gate pauses for too long the request is sent all the same. Else it waits for its turn. */
+    /**
+     * If the pause of the gate exceeds the longest wait, the request is sent during the pause. Otherwise it waits for
+     * its turn.
+     */
     const look = () => {
       const nowMs = clock.now()
       const restMs = restMsMax === undefined ? timeoutMs : (gate.denial?.atMs ?? nowMs) + restMsMax - nowMs

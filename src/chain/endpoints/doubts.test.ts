@@ -26,7 +26,7 @@ function ahead({ chain }: SimLane, by: number): (call: RpcCall) => RpcReply | un
 
 const asked = (endpoint: SimEndpoint | undefined) => endpoint?.calls.length ?? 0
 
-describe('counts that are too high, beside true blocks', () => {
+describe('counts that are too high, with correct blocks', () => {
   // An idle lane reads the counts at every block and compares endpoints. A busy one first looks into bodies, once
   // they contain both transactions.
   const low = { maxFeePerGas: 2n, maxPriorityFeePerGas: 1n }
@@ -81,7 +81,7 @@ describe('counts that are too high, beside true blocks', () => {
   })
 })
 
-describe('a count that is too low, beside true blocks', () => {
+describe('a count that is too low, with correct blocks', () => {
   test('with two endpoints: if both say "nonce too low", the one with the lower count is doubted, and the payment moves on', async () => {
     await using several = await openSeveral(['both', 'both'])
     const { lane, sender, endpoints } = several

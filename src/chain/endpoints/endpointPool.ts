@@ -14,29 +14,32 @@ import type { Environment, Shared } from '../environment.js'
 import { budgetedPort } from './budgetedPort.js'
 import { clientPortsOf } from './clientPortsOf.js'
 import { createDataFees, type DataFees } from './dataFees.js'
-import { createEndpointSelector } from './endpointSelector.js'
+import { createEndpointSelector, type EndpointSelector } from './endpointSelector.js'
 import { createFeeHistory, type FeeHistory } from './feeHistory.js'
-import { createProber } from './prober.js'
+import { createProber, type Prober } from './prober.js'
 import { createReceipts, type Receipts } from './receipts.js'
 import { type HeldGate, holdGate, type RequestGate } from './requestGate.js'
 import { type Trouble, watchTrouble } from './trouble.js'
 
 /** One URL and its state. */
 export type PoolEndpoint = {
-  /** For reads: within the request budget, in batches that the endpoint accepts. */
+  /** The port for reads: within the request budget, in batches that the endpoint accepts. */
   readonly port: Port
-  /** For callers that ask the request budget themselves: each batch is one request. */
+  /** The port for callers that ask the request budget themselves: each batch is one request. */
   readonly plain: Port
   readonly gate: RequestGate
   readonly role: 'both' | 'read' | 'send'
   readonly profile: ProfileWatch
-  /** It answered a probe with the right chain, and has shown no other since. An endpoint that is not probed is not used. */
+  /**
+   * The endpoint answered a probe with the right chain, and has shown no other since. An endpoint that is not probed
+   * is not used.
+   */
   probed: boolean
   /** The fault of its answers, if they are of no use. */
   readonly trouble: Trouble | undefined
   /** See `TroubleWatch`. */
   nonsense(said: string | false): void
-  /** It left a send without an answer: until this time no sender waits for its answer to a send. */
+  /** The endpoint left a send without an answer: until this time no sender waits for its answer to a send. */
   silentUntilMs: number
 }
 
@@ -106,15 +109,17 @@ export function readLaneAt(
   return readLane(port, { ...asked, chainId }, { isWhole: (calls) => calls <= callsPerSecond, compares })
 }
 
-/** Probes the endpoints, compares them with the wanted chain, and creates the poller. */
-export async function openEndpointPool(options: {
-  client: Client<Transport, Chain>
-  endpoints: readonly Endpoint[]
-  limits: Limits
-  environment: Environment
+type PoolOptions = {
+  readonly client: Client<Transport, Chain>
+  readonly endpoints: readonly Endpoint[]
+  readonly limits: Limits
+  readonly environment: Environment
   /** Aborted once no caller waits for the pool any more. It ends the wait for first answers. */
-  closing?: AbortSignal | undefined
-}): Promise<EndpointPool> {
+  readonly closing?: AbortSignal | undefined
+}
+
+/** Probes the endpoints, compares them with the wanted chain, and creates the poller. */
+export async function openEndpointPool(options: PoolOptions): Promise<EndpointPool> {
   const { client, limits, environment, closing } = options
   const { clock } = environment
   const listeners = new Set<OnEndpoint>()
@@ -126,7 +131,7 @@ export async function openEndpointPool(options: {
   const endpoints = endpointsOf(options, gates, report)
   function answered(endpoint: PoolEndpoint): void {
     report(endpoint, 'up')
-    // Its answers from another chain do not count, and the pauses between its ticks had grown.
+    // Answers from before, possibly of another chain, do not count, and the failed ticks have made the pauses longer.
     if (isRead(endpoint)) tracker.onReaderChanged()
   }
   const isRead = (endpoint: PoolEndpoint) => endpoint === reader()
@@ -136,47 +141,9 @@ export async function openEndpointPool(options: {
   const selector = createEndpointSelector({ endpoints, tracker: trackerNow, prober, clock, limits, report })
   if (selector === undefined) throw noReader(endpoints)
   const reader = () => selector.current
-  const tracker = createTracker({
-    port: () => reader().port,
-    announcer: () => [reader(), ...selector.others()].find(({ port }) => port.notifications)?.port,
-    headSubscriptions: environment.shared.headSubscriptions,
-    clock,
-    chainId: client.chain.id,
-    client: () => reader().profile.current().client,
-    cadenceMs: () => limits.pollIntervalMs,
-    pending: () => pendingReads(reader().profile, tracker),
-    onPendingBlock: (block, latest, head) =>
-      reader().profile.observe(
-        block === null || block === 'refused'
-          ? { kind: 'pendingMissing' }
-          : seenPendingBlock(block, latest, head),
-      ),
-    onTick(brought, tookMs) {
-      noteBlock()
-      if (brought) reader().nonsense(false)
-      selector.ticked(brought, tookMs)
-    },
-    onWrongChain: selector.onWrongChain,
-    others: () => selector.others().map(({ port }) => port),
-    onReset: ({ tip, head, left }) =>
-      report(
-        reader(),
-        'reset',
-        `the newest block is ${head}, and no endpoint shows block ${tip} any more: ${left} blocks left the chain`,
-      ),
-    identity: prober.identity,
-    timeoutMs: limits.readTimeoutMs,
-    horizon: limits.reorgHorizon,
-  })
+  const tracker = createPoolTracker({ options, endpoints, selector, prober, report })
   const shown = prober.newest(selector.current)
   if (shown !== undefined) tracker.onNewestBlock(shown)
-  let blockHash: Hash | undefined
-  /** After a new block, a poll may leave before its turn. */
-  function noteBlock(): void {
-    if (tracker.head?.hash === blockHash) return
-    blockHash = tracker.head?.hash
-    for (const { gate } of endpoints) gate.block()
-  }
   for (const endpoint of endpoints) {
     endpoint.profile.onChange(() => {
       if (endpoint === reader()) tracker.replayPending()
@@ -228,12 +195,66 @@ export async function openEndpointPool(options: {
   }
 }
 
+/** The poller of the pool. It reads the endpoint that the selector has chosen at that moment. */
+function createPoolTracker({
+  options: { client, limits, environment },
+  endpoints,
+  selector,
+  prober,
+  report,
+}: {
+  readonly options: Pick<PoolOptions, 'client' | 'limits' | 'environment'>
+  readonly endpoints: readonly PoolEndpoint[]
+  readonly selector: EndpointSelector
+  readonly prober: Pick<Prober, 'identity'>
+  readonly report: OnEndpoint
+}): Tracker {
+  const { clock, shared } = environment
+  const reader = () => selector.current
+  let blockHash: Hash | undefined
+  /** After a new block, a poll may leave before its turn. */
+  function noteBlock(): void {
+    if (tracker.head?.hash === blockHash) return
+    blockHash = tracker.head?.hash
+    for (const { gate } of endpoints) gate.block()
+  }
+  const tracker: Tracker = createTracker({
+    port: () => reader().port,
+    announcer: () => [reader(), ...selector.others()].find(({ port }) => port.notifications)?.port,
+    headSubscriptions: shared.headSubscriptions,
+    clock,
+    chainId: client.chain.id,
+    client: () => reader().profile.current().client,
+    cadenceMs: () => limits.pollIntervalMs,
+    pending: () => pendingReads(reader().profile, tracker),
+    onPendingBlock: (block, latest, head) =>
+      reader().profile.observe(
+        block === null || block === 'refused'
+          ? { kind: 'pendingMissing' }
+          : seenPendingBlock(block, latest, head),
+      ),
+    onTick(brought, tookMs) {
+      noteBlock()
+      if (brought) reader().nonsense(false)
+      selector.ticked(brought, tookMs)
+    },
+    onWrongChain: selector.onWrongChain,
+    others: () => selector.others().map(({ port }) => port),
+    onReset: ({ tip, head, left }) =>
+      report(
+        reader(),
+        'reset',
+        `the newest block is ${head}, and no endpoint shows block ${tip} any more: ${left} blocks left the chain`,
+      ),
+    identity: prober.identity,
+    timeoutMs: limits.readTimeoutMs,
+    horizon: limits.reorgHorizon,
+  })
+  return tracker
+}
+
 /** `send` endpoints first: a caller that names one wants its transactions sent there. */
-function endpointsOf(
-  options: Parameters<typeof openEndpointPool>[0],
-  gates: HeldGate[],
-  report: OnEndpoint,
-): PoolEndpoint[] {
+function endpointsOf(options: PoolOptions, gates: HeldGate[], report: OnEndpoint): PoolEndpoint[] {
   const { client, endpoints, environment, limits } = options
   const first: Endpoint = { client }
   const portsOf = environment.portsOf ?? clientPortsOf(environment.clock, limits)
@@ -280,7 +301,7 @@ function endpointsOf(
   )
 }
 
-/** An endpoint that showed no pending block of its own is tested again after so many blocks, and so much time. */
+/** The interval, in blocks and in time, after which an endpoint without a pending block of its own is tested again. */
 const LOOK_AGAIN_BLOCKS = 16
 const LOOK_AGAIN_MS = 30_000
 const BLOCK_MS_DEFAULT = 2_000

@@ -13,7 +13,7 @@ import type { Prober } from './prober.js'
  * walked blocks, and it does not change back as soon as the former one is well again. The endpoints are compared during
  * ticks, with one request each now and then. There is no timer: without ticks there are no requests.
  */
-type EndpointSelector = {
+export type EndpointSelector = {
   readonly current: PoolEndpoint
   /** A tick of the current endpoint is over. */
   ticked(brought: boolean, tookMs: number): void
@@ -28,7 +28,10 @@ type EndpointSelector = {
 
 const LOOK_MS = 10_000
 const LOOK_MS_DOUBTFUL = 1_000
-/** An endpoint fails after this number of ticks in a row without an answer, or after this time of them. */
+/**
+ * An endpoint counts as failed after this number of consecutive ticks without an answer, or if such ticks go on for
+ * this time.
+ */
 const FAILED_TICKS = 3
 const SILENT_MS = 4_000
 /** An endpoint lags if it is this far behind, in blocks and in time, for this number of looks. */
@@ -169,7 +172,7 @@ type Run = {
   failingSinceMs: number
   /** How long a tick takes, smoothed. */
   slowMs: number
-  /** Looks in a row that found it behind. */
+  /** The number of consecutive looks that found the endpoint behind. */
   lagged: number
   betterSinceMs: number | undefined
   /** Why its answers are doubted. */
@@ -215,13 +218,13 @@ type Health = {
   /** The last look brought an answer. */
   answers: boolean
   /**
-   * Whether the endpoint has the newest block that was walked (`same`), or a longer chain that stands on an older walked block
-   * (`forked`). Undefined for an endpoint that is behind, or shows other blocks altogether.
+   * Whether the endpoint has the newest block that was walked (`same`), or a longer chain that stands on an older
+   * walked block (`forked`). Undefined for an endpoint that is behind, or shows none of the walked blocks.
    */
   tip: 'same' | 'forked' | undefined
   /** The number of its newest block. */
   head: number
-  /** It shows a block on top of the newest walked one. */
+  /** The endpoint shows a block on top of the newest walked one. */
   above: boolean
   tookMs: number
   /** The endpoint is not read before this time, in clock milliseconds, unless there is no other. */

@@ -100,7 +100,7 @@ describe('properties', () => {
     )
   })
 
-  test('no preset offers more than some block paid', () => {
+  test('no preset offers more than the highest tip that the blocks paid', () => {
     fc.assert(
       fc.property(blocks, (all) => {
         const tips = tipsOf(answer(all))

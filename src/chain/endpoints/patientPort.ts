@@ -9,7 +9,7 @@ import type { Port, RpcCall, RpcFailure, RpcReply } from '../../rpc/port.js'
 /** The time until which an opening lane repeats its reads, and the signal that ends this earlier. */
 export type Patience = {
   readonly clock: Clock
-  /** In clock milliseconds. */
+  /** The end of the patience, in clock milliseconds. */
   readonly untilMs: number
   readonly stop: AbortSignal
 }
@@ -80,7 +80,7 @@ type PatientOptions = {
   readonly onFailure?: (failure: RpcFailure) => void
 }
 
-/** An endpoint that asks for a longer pause is asked earlier all the same, because a caller waits. */
+/** A longer pause that the endpoint asks for is cut short, because a caller waits. */
 function pauseAfter(inVain: number, failures: readonly RpcFailure[]): number {
   const asked = Math.max(...failures.map((one) => (one.kind === 'http' ? (one.retryAfterMs ?? 0) : 0)))
   return Math.min(PAUSE_MS_MAX, Math.max(PAUSE_MS * 2 ** Math.min(Math.max(0, inVain - 1), 3), asked))

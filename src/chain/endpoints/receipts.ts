@@ -91,7 +91,7 @@ export function createReceipts(
     const wanted = all.map(({ hash, block, key }) => ({
       hash,
       block: block?.number ?? (key === undefined ? ('pending' as const) : undefined),
-      // By hash and with the whole block in alternation.
+      // The requests alternate between the single receipt and the receipts of the whole block.
       whole: wholeAt(missing.asksOf(key)),
     }))
     const found = await readReceipts(endpoint.port, { wanted, timeoutMs, priority: 'receipt' })

@@ -128,7 +128,7 @@ async function lands(
   }: { afterStage: WaitStage; afterStatus: StoredNeeds['afterStatus']; signal: AbortSignal },
 ): Promise<void> {
   let landed = await wait(afterStage, { signal }).catch((error: unknown) => {
-    // It executed, and no endpoint has its receipt.
+    // The transaction executed, and no endpoint has its receipt.
     if (afterStatus === 'any' && isTxlaneError(error) && error.code === 'NO_RECEIPT') return undefined
     throw error
   })

@@ -286,8 +286,8 @@ type JournalOrder = {
 function createJournalOrder({ book }: Pick<Lane, 'book'>): JournalOrder {
   // Ids of reserved transactions whose bytes were handed to the journal.
   const handed = new Set<string>()
-  // The waits for that, by the same id. A list, because an abandoned signature may still be under way, beside
-  // the one for the next nonce.
+  // The waits for the bytes of a predecessor, by its id. An id may have several: an abandoned signature may still be
+  // under way beside the signature for the next nonce.
   const waits = new Map<string, (() => void)[]>()
 
   function isUnsent({ id, nonce }: Transaction): boolean {

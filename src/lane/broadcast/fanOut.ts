@@ -74,7 +74,7 @@ type Offers = Pick<
   Broadcaster,
   'add' | 'again' | 'elsewhere' | 'resume' | 'claimed' | 'withdraw' | 'delivers' | 'holdsBack'
 > & {
-  /** The endpoint failed, and no longer offers this nonce: another one receives it, or the same one again. */
+  /** Offers the nonce to another endpoint, because `from` failed; to `from` again if there is no other. */
   move(nonce: number, from: PoolEndpoint): void
   /** Offers the nonces again that no endpoint could receive. */
   retry(): void

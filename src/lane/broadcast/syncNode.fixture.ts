@@ -6,7 +6,7 @@ import { SEND_SYNC } from '../../rpc/sendSync.js'
 /** A sync send as the node saw it. */
 export type SyncSend = { readonly nonce: number; readonly timeoutMs: unknown; readonly atMs: number }
 
-/** What the node does with a sync send instead of adding it and waiting for the receipt. */
+/** The reaction of the node to a sync send, if it does not add it and wait for the receipt. */
 export type SyncFault = {
   /** The bytes reach the pool. @default true */
   readonly added?: boolean

@@ -106,7 +106,7 @@ describe('a single transaction whose caller waits for its receipt', () => {
 })
 
 describe('transactions that are sent in the ordinary way', () => {
-  test('are those for whose receipt no caller waits', async () => {
+  test('include transactions for whose receipt no caller waits', async () => {
     const { lane, node } = await opened()
     await using _ = lane
     await lane.settle(lane.sender.send(transfer(2)))
@@ -114,7 +114,7 @@ describe('transactions that are sent in the ordinary way', () => {
     expect(node.sends).toEqual([])
   })
 
-  test('are those of a burst, in batches', async () => {
+  test('include the transactions of a burst, in batches', async () => {
     const { lane, node } = await opened()
     await using _ = lane
     const from = node.requests.length
@@ -124,7 +124,7 @@ describe('transactions that are sent in the ordinary way', () => {
     expect(sendsIn(node, from)).toHaveLength(50)
   })
 
-  test('are those behind which the lane has more to sign', async () => {
+  test('include transactions behind which the lane has more to sign', async () => {
     let signatures = 0
     const { lane, node } = await opened({ signMs: () => (signatures++ < 2 ? 0 : 200) })
     await using _ = lane
@@ -133,7 +133,7 @@ describe('transactions that are sent in the ordinary way', () => {
     expect(node.sends.map(({ nonce }) => nonce)).not.toContain(1)
   })
 
-  test('are those that come while a sync send is open, and do not wait for its answer', async () => {
+  test('include transactions that come while a sync send is open, and do not wait for its answer', async () => {
     const { lane, node } = await opened({ chain: { ...GETH, blockTimeMs: 12_000 } })
     await using _ = lane
     const first = lane.sender.send(transfer(2), awaited())

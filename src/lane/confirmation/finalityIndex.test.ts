@@ -37,7 +37,7 @@ test('a transaction that a caller waits for, or whose block is in doubt, is not 
   expect(log).toEqual(['forget a', 'recall a'])
 })
 
-test('a record that was read again takes the place of what was written off', () => {
+test('a record that was read again replaces the transaction that was written off', () => {
   const { index, log, stored } = openIndex()
   index.adopt(fromStored(stored))
   expect(log).toEqual(['forget a', 'recall a'])
@@ -82,7 +82,7 @@ function openChain(blocks: number) {
   return { advance, done, doubted }
 }
 
-test('no transaction is looked at while the tags stand, and those alone that a tag has passed', () => {
+test('looks at no transaction while the tags stay, then only at transactions that a tag has passed', () => {
   const { advance } = openChain(6_000)
   expect(advance(10, 4).length).toBeGreaterThan(0)
   expect(advance(10, 4)).toEqual([])

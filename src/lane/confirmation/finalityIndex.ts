@@ -5,8 +5,8 @@ import { rejectWaitersFor } from '../transaction/waiters.js'
 import { createPassedBlocks } from './passedBlocks.js'
 
 /**
- * Transactions in sealed blocks, on their way to `safe` and `finalized`. Where finality is far, most of them
- * are written off: the store has the record, and this process keeps the object only as long as a caller does.
+ * Transactions in sealed blocks, on their way to `safe` and `finalized`. If finality is far, most of them are written
+ * off: the store has the record, and this process keeps the object only as long as a caller does.
  */
 export type FinalityIndex = {
   add(transaction: Transaction): void
@@ -79,7 +79,7 @@ export function createFinalityIndex(parts: FinalityIndexParts): FinalityIndex {
     if (found?.size === 0) byBlock.delete(number)
   }
 
-  /** Its outcome is known, and no caller waits for more. */
+  /** The outcome of the transaction is known, and no caller waits for more. */
   function canLeave({ settled, unresolved, waiters, cancelWaiters }: Transaction): boolean {
     return settled && !unresolved && waiters === undefined && cancelWaiters === undefined
   }

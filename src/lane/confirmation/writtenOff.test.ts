@@ -67,7 +67,7 @@ test('the store shows that a transaction that was written off became final', asy
   expect((await stored(lane, 'id-2'))?.stage).toBe('finalized')
 })
 
-test('a later sender on the same store goes on with what was written off, and waits for the tag', async () => {
+test('a later sender on the same store follows transactions that were written off, and waits for the tag', async () => {
   const store = memoryStore()
   await using lane = await openLane({ ...FAR, store })
   const { block } = await writtenOff(lane, 2)

@@ -70,7 +70,7 @@ test.each([0, ROUND_TRIP_MS])('an idle lane that is ready sends no requests, %i 
 })
 
 describe('requests before the lane is open', () => {
-  test('are none without a send', async () => {
+  test('are not made without a send', async () => {
     await using lane = await farAway()
     await lane.settle(lane.sender.snapshot())
     const methods = new Set(lane.requests.flat().map(({ method }) => method))

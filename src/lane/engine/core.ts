@@ -19,7 +19,7 @@ import type { Transaction } from '../transaction/transaction.js'
 import type { EngineOptions } from './engineTypes.js'
 import { createSignals } from './signals.js'
 
-/** What the parts of a lane's engine share. Parts know this and not each other. */
+/** The objects that the parts of a lane's engine share. Parts know this and not each other. */
 export type LaneContext = {
   readonly lane: Lane
   readonly endpointPool: EndpointPool
@@ -96,7 +96,7 @@ export function createCore(options: EngineOptions) {
   return { context, lane, queue, signals, closing, clock, background, commands, estimator, weightOf, broken }
 }
 
-/** What the parts of this engine share. */
+/** The objects that the parts of this engine share. */
 function createContext(
   options: EngineOptions,
   { lane, closing }: { readonly lane: Lane; readonly closing: AbortSignal },

@@ -6,9 +6,9 @@ import { fromStored } from '../transaction/stored.js'
 import { hasReached, type Transaction, type WallClock } from '../transaction/transaction.js'
 
 export type Restored = {
-  /** Each has the nonce of the slot to which it is bound, or none. */
+  /** The unfinished transactions. Each has the nonce of the slot to which it is bound, or none. */
   readonly open: readonly Transaction[]
-  /** Their slots were pruned, because nothing is tracked beyond the horizon. */
+  /** Transactions whose slots were pruned, because nothing is tracked beyond the horizon. */
   readonly final: readonly Transaction[]
 }
 

@@ -15,7 +15,7 @@ export type TxFacts = {
    */
   readonly ended: 'no' | 'reported' | 'unreported'
   readonly unresolved: boolean
-  /** The store has it, and it is not being handed to another lane. */
+  /** The store has the transaction, which is not being handed to another lane. */
   readonly isStored: boolean
   /** The cause that delays its preparation. Undefined before the first answer, and once it is prepared. */
   readonly aside: WaitCause | undefined

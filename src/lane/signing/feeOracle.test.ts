@@ -76,12 +76,12 @@ describe('fee requests before the second transaction of a lane', () => {
       .filter((method) => /gas|fee/i.test(method))
   }
 
-  test('none for a transaction with its own fees, after any pause', async () => {
+  test('are not made for a transaction with its own fees, after any pause', async () => {
     await using lane = await openLane()
     expect(await askedBefore(lane, MINUTE_MS, GIVEN)).toEqual([])
   })
 
-  test('none while the tip is recent: the base fee comes with the blocks', async () => {
+  test('are not made while the tip is recent: the base fee comes with the blocks', async () => {
     await using lane = await openLane()
     expect(await askedBefore(lane, 0, {})).toEqual([])
     const [, second] = lane.sent

@@ -171,7 +171,7 @@ export function createFunds(
     reserved: open.reserved,
     moved(nonce, before, after) {
       const closedWei = open.moved(nonce, before, after)
-      // It landed, so at most this amount is spent. The exact balance is read when it begins to matter.
+      // The transaction landed, so at most this amount is spent. The exact balance is read when it begins to matter.
       if (closedWei > 0n && after.state === 'used' && balanceWei !== undefined)
         balanceWei = balanceWei > closedWei ? balanceWei - closedWei : 0n
     },

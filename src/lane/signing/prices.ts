@@ -17,9 +17,9 @@ export type Price =
    * one per preset.
    */
   | { readonly kind: 'tips'; readonly tips: bigint | Tips }
-  /** On a chain without a base fee. */
+  /** The price on a chain without a base fee. */
   | { readonly kind: 'gasPrice'; readonly wei: bigint }
-  /** Offered unchanged for every preset. */
+  /** Fees that are offered unchanged for every preset. */
   | { readonly kind: 'fees'; readonly fees: Fees }
 
 /** The source of a lane's price. */

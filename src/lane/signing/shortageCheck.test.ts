@@ -39,7 +39,7 @@ describe('the reader shows that the account cannot pay', () => {
     expect(several.lane.executed()).toEqual([1])
   })
 
-  test('and another endpoint shows affordable prices: no hold, and the payment is signed with those', async () => {
+  test('but another endpoint shows affordable prices: no hold, and the payment is signed with those prices', async () => {
     await using several = await openSeveral(['both', 'both'], {
       before: ([reader]) => {
         if (reader) reader.script = DEAR

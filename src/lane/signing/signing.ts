@@ -245,7 +245,7 @@ type SignFailuresContext = {
 function createSignFailures(context: SignFailuresContext): (job: Job, error: unknown) => void {
   const { lane, clock, transactions } = context
 
-  /** Its callers know it as sent, so one failure of the signer does not end it. */
+  /** Callers know the transaction as sent, so one failure of the signer does not end it. */
   function signLater(transaction: Transaction, nonce: number, error: unknown): void {
     const failures = transaction.notes?.signerPause?.failures ?? 0
     const pauseMs = Math.min(RETRY_MS_MAX, RETRY_MS * 2 ** failures)

@@ -47,7 +47,7 @@ export function attemptsWith(
 ): readonly StoredAttempt[] | undefined {
   const known = attemptsOf(record)
   const fresh: StoredAttempt[] = []
-  // From the newest on, because slots move often and mostly without a new attempt.
+  // The loop starts at the newest attempt, because slots move often and mostly without a new one.
   for (let index = attempts.length - 1; index >= 0; index--) {
     const attempt = attempts[index]
     if (attempt?.claim !== record.id) continue

@@ -41,7 +41,7 @@ export function createCancelOutcome(session: {
 
 /** The result of `cancel` for a transaction that ended without execution. */
 export function endedResult({ failure, hash, notes }: Transaction): CancelResult {
-  // It was never admitted. The error says whether the store may contain it all the same.
+  // The transaction was never admitted. The error says whether the store may contain it nevertheless.
   if (failure?.code === 'STORE') throw failure
   const signed = hash !== undefined || notes?.previouslySigned
   const byOthers = failure?.code === 'EXPIRED' || failure?.code === 'ABORTED'

@@ -58,7 +58,7 @@ export function moveTo(transaction: Transaction, stage: Stage, clock: WallClock)
   notifyReached(transaction)
 }
 
-/** It has this nonce from now on. Its attempts and its hash remain. */
+/** The transaction has this nonce from now on. Its attempts and its hash remain. */
 export function bindTo(transaction: Transaction, nonce: number): void {
   const { record } = transaction
   if (record.nonce !== nonce) change(transaction, placeOf(record, nonce, record.hash))
@@ -75,7 +75,7 @@ function placeOf(
   return boundFields({ nonce, hash }, newAttempts ?? attemptsOf(record))
 }
 
-/** Its newest attempt in a slot. */
+/** The newest attempt of the transaction in a slot. */
 type Own = {
   readonly hash: Hash
   /** The slot was read from the store. */
@@ -84,7 +84,10 @@ type Own = {
   readonly stage?: Stage | undefined
 }
 
-/** Its newest attempt in this slot has this hash. Returns true if another one was the newest before. */
+/**
+ * The newest attempt of the transaction in this slot has this hash. Returns true if another one was the newest
+ * before.
+ */
 export function signedIn(
   transaction: Transaction,
   slot: Pick<Slot, 'nonce' | 'attempts'>,
@@ -141,7 +144,7 @@ export function leftBlock(transaction: Transaction, clock: WallClock): void {
   })
 }
 
-/** It has no nonce any more, and is queued. Its attempts remain. */
+/** The transaction has no nonce any more, and is queued. Its attempts remain. */
 export function unbind(transaction: Transaction, clock: WallClock): void {
   const { record } = transaction
   const changes = placeOf(record, undefined, undefined)
@@ -157,13 +160,13 @@ export function lostNonce(transaction: Transaction, clock: WallClock): void {
   unbind(transaction, clock)
 }
 
-/** It executed, at `lossDepth` or by the decision of the operator. */
+/** The transaction executed, at `lossDepth` or by the decision of the operator. */
 export function markLanded(transaction: Transaction, clock: WallClock): void {
   const { finishedAtMs = clock.wallNow() } = transaction.record
   change(transaction, { verdict: 'landed', finishedAtMs })
 }
 
-/** It executed by the decision of the operator, which names no attempt. */
+/** The transaction executed by the decision of the operator, which names no attempt. */
 export function markLandedUnseen(transaction: Transaction, clock: WallClock): void {
   const { record } = transaction
   change(transaction, placeOf(record, record.nonce, undefined))
@@ -223,8 +226,8 @@ export function end(transaction: Transaction, error: TxlaneError, clock: WallClo
 }
 
 /**
- * Its end is in the store: if it failed, every promise about it rejects with the error, and `cancel()` is
- * answered.
+ * The end of the transaction is in the store: if it failed, every promise about it rejects with the error, and
+ * `cancel()` is answered.
  */
 export function settleEnd(transaction: Transaction): void {
   note(transaction, 'stageBeforeEnd', undefined)
@@ -302,7 +305,7 @@ export function note<name extends keyof Notes>(
   if (transaction.notes?.[name] !== value) transaction.notes = { ...transaction.notes, [name]: value }
 }
 
-/** Its caller requested a bump, with these fees or with those of the market. */
+/** The caller requested a bump, with these fees or with the fees of the market. */
 export function requestBump(transaction: Transaction, fees: Fees | undefined): void {
   transaction.requestedBump = { fees }
   if (fees) transaction.callerBumpFees = fees

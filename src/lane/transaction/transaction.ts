@@ -85,11 +85,11 @@ export class Transaction {
   declare givenUp?: GivenUp
   /** A caller waits for its receipt, which no endpoint has shown. */
   declare missingReceipt?: MissingReceipt | undefined
-  /** Its caller waits for its receipt for this many milliseconds: see `RECEIPT_WITHIN`. */
+  /** The caller waits for the receipt for this many milliseconds: see `RECEIPT_WITHIN`. */
   declare receiptWithinMs?: number
   /** The receipt in the answer to its send. Only the walk proves its block, which may have no hash yet. */
   declare answeredReceipt?: Omit<TransactionReceipt, 'blockHash'> & { readonly blockHash: Hash | null }
-  /** Its caller wants to reuse the id if it ended before. The store has not answered yet. */
+  /** The caller wants to reuse the id if its transaction ended before. The store has not answered yet. */
   declare again?: true | undefined
   /** Fees that its caller named for a bump. Its ceilings are above them, as above those in the request. */
   declare callerBumpFees?: Fees
@@ -157,7 +157,7 @@ export class Transaction {
     return this.isBlockWalked ? this.record.block : undefined
   }
 
-  /** It landed, at `lossDepth`. */
+  /** The transaction landed, at `lossDepth`. */
   get settled(): boolean {
     return this.record.verdict === 'landed'
   }
@@ -174,7 +174,10 @@ export class Transaction {
     return this.notes.error
   }
 
-  /** Its end is in the store. Before that no caller may be notified, because a crash would undo it (P5). */
+  /**
+   * The end of the transaction is in the store. Before that no caller may be notified, because a crash would undo it
+   * (P5).
+   */
   get endPersisted(): boolean {
     return this.record.failure !== undefined && this.notes?.stageBeforeEnd === undefined
   }
@@ -197,7 +200,7 @@ export function hasReached(transaction: { readonly stage: Stage }, stage: Stage)
   return now !== undefined && wanted !== undefined && now >= wanted
 }
 
-/** It ended without execution. */
+/** The transaction ended without execution. */
 export function hasFailed({ record }: Transaction): boolean {
   return record.failure !== undefined
 }
@@ -210,7 +213,7 @@ export function fateOf(transaction: Transaction): Fate {
   return transaction.endPersisted ? (transaction.failure?.fate ?? 'notExecuted') : 'inFlight'
 }
 
-/** For the times in a record. */
+/** The clock for the times in a record. */
 export type WallClock = Pick<Clock, 'wallNow'>
 
 /** The stage for the error with which a transaction ended. */

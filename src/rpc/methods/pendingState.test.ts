@@ -133,7 +133,7 @@ describe('on an endpoint whose plain reads show the pending state', () => {
   })
 })
 
-describe('what cannot be compared teaches nothing:', () => {
+describe('answers that cannot be compared teach nothing:', () => {
   test('state that is the same at `latest` and at `pending`', async () => {
     const port = endpoint({ ...FLASHBLOCKS, code: ['0x6001', '0x6001'] })
     expect(await waitForCode(port, { address, clock: createVirtualClock() })).toBe('0x6001')

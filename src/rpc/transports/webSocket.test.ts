@@ -63,7 +63,7 @@ describe('the port over a WebSocket', () => {
     expect(seen.asked).toBe(2)
   })
 
-  test('leaves reconnecting to viem, and connects anew after viem has given up', async () => {
+  test('leaves reconnecting to viem, and connects again after viem has given up', async () => {
     const fresh = createSocket()
     const dead = createSocket(CLOSED).socket
     const { port, clock, seen } = setUp([dead, dead, fresh.socket])

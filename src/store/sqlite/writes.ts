@@ -102,7 +102,7 @@ export function enqueue(
   return answers
 }
 
-/** Only once: a late call finds another transaction. */
+/** Restarts an id. It happens once: a second call finds the new transaction under the id. */
 export function restart(
   prepared: Prepared,
   keys: Keys,

@@ -66,7 +66,7 @@ export type View = {
   readonly head: SimBlock
   /** `undefined` if the chain has no block in progress of its own. */
   readonly pending: SimBlock | undefined
-  /** What the replica answers for tags. @default by the depths of the chain's settings */
+  /** The answers of the replica for tags. @default by the depths of the chain's settings */
   readonly tags?: Tags | undefined
 }
 

@@ -3,9 +3,9 @@ import { ancestor, type SimBlock, type View } from './block.js'
 export type Tag = 'safe' | 'finalized'
 
 /**
- * What one endpoint answers for a tag. A moving tag names the newest block that is `lagMs` old, and moves
- * every `stepMs`: with a batch on L1 (OP stack, minutes), with an epoch (Ethereum, 6.4 minutes). From
- * `stuckMs` after block 0 on it stands still. `null` and `error`: the endpoint has no such tag.
+ * The answer of one endpoint for a tag. A moving tag names the newest block that is `lagMs` old, and moves every
+ * `stepMs`: with a batch on L1 (OP stack, minutes), with an epoch (Ethereum, 6.4 minutes). From `stuckMs` after block
+ * 0 on it stands still. `null` and `error`: the endpoint has no such tag.
  */
 export type TagRule =
   | { readonly kind: 'depth'; readonly blocks: number }

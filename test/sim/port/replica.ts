@@ -16,7 +16,7 @@ export type ReplicaOptions = {
   readonly lagMs?: (() => number) | undefined
   /** Methods that it answers with HTTP 403. @default none */
   readonly forbidden?: ReadonlySet<string> | undefined
-  /** What it answers for tags. @default by the depths of the chain's settings */
+  /** The answers of the replica for tags. @default by the depths of the chain's settings */
   readonly tags?: Tags | undefined
   /** Counts at a number further below the head than this are pruned. @default none */
   readonly prunedBlocks?: number | undefined

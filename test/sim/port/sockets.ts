@@ -10,7 +10,7 @@ import { createHeads, type Heads } from './heads.js'
 import { createSyncSends, type SyncSends } from './syncSends.js'
 import { wireBlock } from './wire.js'
 
-/** What an endpoint does on its own: it announces heads, and answers sync sends once there is a receipt. */
+/** The actions of an endpoint on its own: it announces heads, and answers sync sends once there is a receipt. */
 export type SocketSide = {
   readonly heads: Heads | undefined
   readonly syncSends: SyncSends | undefined

@@ -89,7 +89,7 @@ export async function lookAt({ client, name }: Connection, url: string, address:
 
 const PROBE_MS = 10_000
 
-/** What one endpoint shows of its behaviour without a transaction. */
+/** The behaviour that one endpoint shows without a transaction. */
 async function probeAll(port: Port, profile: ProfileWatch): Promise<void> {
   setProfile(port, profile)
   const { latest } = await probeEndpoint(port, { profile })

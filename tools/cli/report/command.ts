@@ -5,7 +5,7 @@ import { paidFileOf, readPayoutReport } from '../send/pay/payoutReport.js'
 import { writePages } from '../send/pay/writePages.js'
 import { json, pairs } from '../shared/output.js'
 import { answer, EXIT, write } from '../shared/program.js'
-import { checkRecording } from './input.js'
+import { checkRecording } from './checkRecording.js'
 
 /** `txlane report`: makes a page of a recording, or of a payout and its accounting file. */
 export function report(argv: readonly string[]): Promise<number> {

@@ -6,7 +6,7 @@ import { planMade, writePlan } from './pay/plan.js'
 import { mainTotal, missingIn, type Preview, previewOf } from './screen/preview.js'
 import { renderPreview } from './screen/previewText.js'
 
-/** Shows what a run would do, and writes its plan. */
+/** Shows the payments and the cost of a run, and writes its plan. */
 export async function dryRun(errand: Errand): Promise<number> {
   const { options, connection, account, files, purse, at, payout } = errand
   const preview = await previewOf(connection.client, account.address, rowsOf(errand), await packsOf(errand))
@@ -25,7 +25,7 @@ export async function dryRun(errand: Errand): Promise<number> {
   return missingIn(preview).length === 0 && preview.estimates.failed.length === 0 ? EXIT.held : EXIT.failed
 }
 
-/** What packs cost; undefined without `--pack`. */
+/** The cost of packs; undefined without `--pack`. */
 export async function packsOf(errand: Errand): Promise<PackEstimate | undefined> {
   const { connection, account, contract } = errand
   return contract && estimatePacks(connection.client, account.address, contract, rowsOf(errand))

@@ -5,9 +5,9 @@ import { openAccount } from '../shared/keys.js'
 import { readPayout } from './file/payout.js'
 import type { Doubt, Payout, Row } from './file/rows.js'
 import type { SendOptions } from './options.js'
+import { packedAttempt } from './pack/packedAttempt.js'
 import { checkTokens, prepareContract, type WithContract } from './pack/packing.js'
 import { readPins } from './pack/pins.js'
-import { packedAttempt } from './pack/standing.js'
 import {
   checkNotRenamed,
   checkSame,
@@ -23,7 +23,7 @@ import { checkPlan, planHash } from './pay/plan.js'
 import { rowsToSend, type Standings } from './pay/standing.js'
 import { readStandings } from './pay/stored.js'
 
-/** The input of a run, and what earlier runs did. */
+/** The input of a run, and the results of earlier runs. */
 export type Errand = {
   readonly options: SendOptions
   readonly connection: Connection
@@ -41,7 +41,7 @@ export type Errand = {
 }
 
 /**
- * Reads the file and what earlier runs left beside it.
+ * Reads the file and the files that earlier runs wrote beside it.
  * @throws Refusal if the file is invalid, or not the one that was shown or sent before
  */
 export async function readErrand(
@@ -52,7 +52,7 @@ export async function readErrand(
   const connection = await connect(options.url)
   const files = filesOf(options.file)
   const before = await readJournal(files)
-  // A name may have another owner by now: it stays what it was when the payout began.
+  // A name may have another owner by now: the payout keeps the address that it had at its start.
   const reading = { ...options.reading, names: namesIn(before), account: account.address }
   const payout = await readPayout(options.file, reading, connection)
   const { rows } = payout

@@ -103,13 +103,13 @@ async function openStore({ database: path }: JournalFiles): Promise<Store> {
 
 const FOR_EVER_MS = 100 * 365 * 24 * 3_600_000
 
-/** A run that sends nothing needs no answer. */
+/** A run that sends nothing asks no question. */
 async function isAgreed(errand: Errand): Promise<boolean> {
   const { options, connection, account, payout, purse, standings } = errand
   const rows = rowsOf(errand)
   const say = (text: string) => void process.stderr.write(`${wrapped(text, widthOf(process.stderr))}\n`)
   if (rows.length === 0) {
-    // The end of the run says what was paid before.
+    // The end of the run shows the payments of earlier runs.
     if (standings?.signed.length && !options.json) say(standingsText(payout.rows.length, standings))
     return true
   }
@@ -129,7 +129,7 @@ async function sentBy(client: Connection['client'], address: Address): Promise<n
   })
 }
 
-/** A journal of an earlier version becomes one of this version: reports need what it lacks. */
+/** A journal of an earlier version becomes one of this version: it lacks fields that reports need. */
 async function keepJournal({
   options,
   connection,
@@ -244,7 +244,7 @@ async function report(
     written: written instanceof Error ? { results: undefined } : written,
   }
   await write(options.json ? endJson(end) : endText(end))
-  // What was paid is on the screen before the command fails.
+  // The payments are on the screen before the command fails.
   if (written instanceof Error)
     throw new Error(`${written.message} The run is in the journal: the next one writes the results again.`)
 }

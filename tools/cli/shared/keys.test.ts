@@ -22,7 +22,7 @@ async function file(name: string, text: string, mode: number): Promise<string> {
   return path
 }
 
-test('32 bytes that are no key of the curve are refused by the name of their place', async () => {
+test('the refusal of 32 bytes that are no key of the curve names their source', async () => {
   for (const bytes of ['0', 'f'])
     await expect(openAccount(keySource({}), { TXLANE_PRIVATE_KEY: bytes.repeat(64) })).rejects.toThrow(
       /^The environment variable TXLANE_PRIVATE_KEY holds 32 bytes that are no private key/,

@@ -65,7 +65,7 @@ function networkText(url: string, error: HttpRequestError): string {
 /** Parts of a URL that are shorter are words such as `v2`. */
 const SECRET_MIN = 4
 
-/** A quotation. What the URL has behind its host may be a key, which a node may send back. */
+/** A quotation. The path of the URL may be a key, which a node may send back. */
 function saidBy(url: string, said: string): string {
   const { username, password, pathname, search } = new URL(url)
   const parts = [username, password, ...pathname.split('/'), ...search.split(/[?&=]/)]

@@ -1,7 +1,7 @@
 /** The chain's names where viem knows it. */
 export type ChainName = { readonly name: string; readonly explorer: string | undefined }
 
-/** By chain id. Chains that viem does not know are missing. */
+/** The names of chains by their ids. Chains that viem does not know are missing. */
 export type ChainNames = ReadonlyMap<number, ChainName>
 
 /** @param lane `chainId:address`. The file is untrusted: a text of another form is the address of an unknown chain. */

@@ -55,9 +55,9 @@ const STAGES: Readonly<Record<string, string>> = {
   signed: 'signed',
   accepted: 'accepted',
   preconfirmed: 'preconfirmed',
-  // Its nonce was used by another transaction: it needs a new one.
+  // Another transaction used the nonce of this one: it needs a new nonce.
   foreign: 'queued',
-  // Its block left the chain, and the network may still have its bytes.
+  // The block of the transaction left the chain, and the network may still have its bytes.
   reorged: 'accepted',
   unresolved: 'unresolved',
 }

@@ -58,7 +58,7 @@ function stageAfter(event: string, stage: PhaseName | undefined): PhaseName | 's
   if (ENDS.has(event)) return 'ended'
   // A foreign transaction has its nonce: it waits for another one.
   if (event === 'foreign') return 'queued'
-  // Its block left the chain, but the network may still have its bytes.
+  // The block of the transaction left the chain, but the network may still have its bytes.
   return event === 'reorged' ? 'accepted' : stage
 }
 
@@ -86,7 +86,7 @@ export function rowsInView(
   return [...first, ...rest]
 }
 
-/** An even selection of at most so many. */
+/** An even selection of at most `max` items. */
 export function thinned<item>(all: readonly item[], max: number): readonly item[] {
   if (all.length <= max) return all
   return Array.from({ length: max }, (_, index) => all[Math.floor((index * all.length) / max)] as item)

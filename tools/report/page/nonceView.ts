@@ -53,7 +53,10 @@ export function spanAround(transaction: Transaction, data: Data): Span {
   return within({ from: from - pad, to: to + pad }, wholeSpan(data))
 }
 
-/** From its first event to its last. An open one lasts until the end of the recording. */
+/**
+ * The time from the first event of a transaction to its last. An open transaction lasts until the end of the
+ * recording.
+ */
 export function lifeOf({ entries, outcome }: Transaction, data: Data): Span {
   const from = entries[0]?.at ?? data.startedAt
   const isOpen = outcome === 'open' || outcome === 'unresolved'

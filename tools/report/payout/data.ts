@@ -24,13 +24,13 @@ type PackedLine = readonly [
   amount: string,
   money: number,
   status: number,
-  /** From 1; 0 for none. */
+  /** The number of the transaction, from 1; 0 without a transaction. */
   transaction: number,
   fee: string,
   name: number,
   note: number,
   error: number,
-  /** What the recipient got; empty if it is the amount, or nothing. */
+  /** The amount that the recipient got; empty if it is the amount of the line, or nothing. */
   received: string,
 ]
 

@@ -4,7 +4,7 @@ import { type Outcome, STATUSES } from './words.js'
 
 type Money = PayoutLine['money']
 
-/** A currency with what was paid in it. Two tokens of one symbol are two currencies. */
+/** A currency with the amount that was paid in it. Two tokens of one symbol are two currencies. */
 export type Total = {
   readonly money: Money
   readonly sums: Readonly<Record<Outcome, Sum>>

@@ -15,7 +15,7 @@ export type PayoutReport = {
   readonly account: Address
   /** When the first run began, in ISO 8601 with a zone. */
   readonly begunAt: string
-  /** In file order. */
+  /** The lines in the order of the file. */
   readonly lines: readonly PayoutLine[]
 }
 
@@ -28,7 +28,7 @@ export type PayoutLine = {
   readonly name?: string | undefined
   /** The free text of the line. */
   readonly note?: string | undefined
-  /** In the smallest unit. */
+  /** The amount in the smallest unit. */
   readonly amount: bigint
   readonly money: {
     readonly symbol: string
@@ -54,7 +54,7 @@ export type PayoutLine = {
   readonly feeWei?: bigint | undefined
   /** The number of lines in the transaction. */
   readonly sharedBy?: number | undefined
-  /** What the recipient got, if that is not the amount. In the smallest unit. */
+  /** The amount that the recipient got in the smallest unit, if it is not the amount of the line. */
   readonly received?: bigint | undefined
   /** Why the line was not paid. */
   readonly error?: string | undefined

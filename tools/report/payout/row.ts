@@ -5,7 +5,7 @@ import type { PayoutLine, PayoutReport } from './payout.js'
 import { escapeHtml, foreignText } from './text.js'
 import { amountText, feeText, hasOwnIds, OUTCOMES, reasonOf, STATUSES, utcTime } from './words.js'
 
-/** What the rows of one report have in common. The page's script makes the same rows from the same code. */
+/** The values that the rows of one report have in common. The page's script makes the same rows from the same code. */
 export type RowContext = {
   readonly chain: PayoutReport['chain']
   /** False if the ids are those that txlane made. */

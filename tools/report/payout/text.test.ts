@@ -39,7 +39,7 @@ describe('a text from outside', () => {
     expect(foreignText(`a${'\u0301'.repeat(50)}b`, 100)).toBe(`<bdi>a${'\u0301'.repeat(4)}b</bdi>`)
   })
 
-  test('has spaces for hidden characters in the title of the window', () => {
+  test('replaces hidden characters in the title of the window by spaces', () => {
     expect(plainText('a\u202eb\u0000', 10)).toBe('a b ')
   })
 })

@@ -174,7 +174,7 @@ export function longTime(iso: string): readonly [day: string, time: string] {
 /** txlane makes such ids for files without an id column: 16 digits of a hash and a count. */
 const MADE_ID = /^[0-9a-f]{16}-\d+$/
 
-/** Whether the file itself has ids. Those that txlane makes are of no use to a reader. */
+/** Whether the file itself has ids. Ids that txlane generates are of no use to a reader. */
 export function hasOwnIds({ lines }: Pick<PayoutReport, 'lines'>): boolean {
   return lines.some(({ id }) => !MADE_ID.test(id))
 }

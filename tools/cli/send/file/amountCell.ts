@@ -66,7 +66,10 @@ function moneyByUnit(word: string | undefined, { bySymbol }: Moneys): Named {
   throw new Error('does not say which of the tokens it pays: write the symbol beside the amount')
 }
 
-/** The units that tell the currency of the chain and a token of the same symbol apart, as far as the row may be in them. */
+/**
+ * The units that distinguish the currency of the chain from a token with the same symbol, as far as the row may be in
+ * them.
+ */
 function eitherUnit({ number }: AmountText, isRead: IsRead): string {
   const units = ['ether', 'tokens'].filter((unit) => isRead(`${number} ${unit}`))
   return units.length === 0 ? '' : `: write ${units.map((unit) => `"${unit}"`).join(' or ')}`

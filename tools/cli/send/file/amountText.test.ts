@@ -46,7 +46,7 @@ test('adds up each currency by itself, even two tokens of one name', () => {
   expect(totalsText(totals.slice(0, 1))).toBe('2.5 USDC')
 })
 
-test('what is left is rounded down', () => {
+test('a balance is rounded down', () => {
   expect(roundedDown(9_981_698_765_432_100_000_000n, ETHER)).toBe('9,981.6987 ETH')
   expect(roundedDown(12_349n, ETHER)).toBe('12,340 wei')
   expect(roundedDown(0n, ETHER)).toBe('0 ETH')

@@ -18,7 +18,7 @@ export function roundedUp(amount: bigint, money: Money): string {
   return exactAmount(((amount + step - 1n) / step) * step, money)
 }
 
-/** Rounded down likewise: for what is left. */
+/** Rounded down to the same number of digits: for balances. */
 export function roundedDown(amount: bigint, money: Money): string {
   const step = stepOf(amount, money)
   return exactAmount((amount / step) * step, money)

@@ -155,14 +155,14 @@ function readRow(row: TableRow, checks: Checks, reads: (role: Role | undefined) 
 
 /** The zero address and the precompiled contracts: 1 to 0x11 with those to come, and 0x100 of RIP-7212. */
 const PRECOMPILED = /^0x0{37}(?:0[01].|100)$/
-/** Addresses that stand for burning, for the native currency, and for no address at all. */
+/** Conventional addresses for burning, for the native currency, and for a missing address. */
 const STAND_INS = new Set(
   [`${'0'.repeat(36)}dead`, `dead${'0'.repeat(36)}`, 'e'.repeat(40), 'f'.repeat(40)].map(
     (digits) => `0x${digits}`,
   ),
 )
 
-/** No account has the address: what is paid to it is lost. */
+/** No account has the address: a payment to it is lost. */
 const isOwnerless = (to: Address): boolean => PRECOMPILED.test(to) || STAND_INS.has(to.toLowerCase())
 
 const noOwner = (to: Address): string =>
@@ -187,7 +187,7 @@ function checkNotSent({ cells }: TableRow, { at, names }: Columns): void {
 
 const HASH_CHARS = 66
 
-/** Cells that say for which chain, from which account, and whether at all. */
+/** Refuses a row whose cells name another chain or another paying account, or mark the row as paid. */
 function checkContext(cell: (role: Role) => string, chain: PayingChain, account: Address | undefined): void {
   const elsewhere = chainProblem(cell('chain'), chain)
   if (elsewhere !== undefined) throw new Error(elsewhere)

@@ -3,7 +3,7 @@ import type { Money, Row } from './rows.js'
 import { Records } from './table/records.js'
 import type { TableRows } from './table/tableRows.js'
 
-/** What the check of a row finds. */
+/** The result of the check of a row. */
 export type Checked = Pick<Row, 'to' | 'amount' | 'money'> & {
   readonly name?: string | undefined
   /** Undefined for a payment. */
@@ -29,11 +29,11 @@ export class CheckedRows {
   readonly #moneys: Uint32Array
   readonly #moneyList: Money[] = []
   readonly #moneyNumbers = new Map<Money, number>()
-  /** What few rows have: names and calls. */
+  /** The parts that few rows have: names and calls. */
   readonly #extras = new Map<number, Pick<Checked, 'name' | 'data' | 'gas'>>()
   #length = 0
 
-  /** For at most `count` rows of a table with this many columns. */
+  /** Makes room for at most `count` rows of a table with this many columns. */
   constructor(table: TableRows, width: number, count: number) {
     this.#table = table
     this.#width = width

@@ -6,7 +6,7 @@ import { meaningOf, nearMissOf, ROLES, type Role, scaleIn, wordsOf } from './wor
 
 /** The meaning of each column. */
 export type Columns = {
-  /** As the file names them, in its order. */
+  /** The names in the file, in its order. */
   readonly names: readonly string[]
   readonly at: Readonly<Partial<Record<Role, number>>>
   /** The unit that the name of the amount's column gives. */
@@ -181,7 +181,10 @@ function severalMessage(role: Role, found: readonly number[], names: readonly st
   return `names ${found.length} columns that may be ${what}, ${each.map(shown).join(' and ')}: say ${options.join(' or ')}`
 }
 
-/** How `--columns` names a column: by its position where its name is not the only one, or has marks of the option or a shell. */
+/**
+ * The name of a column for `--columns`: its position if another column has the same name, or if the name has
+ * characters that the option or a shell interprets.
+ */
 export function optionName(names: readonly string[], index: number): string {
   const name = names[index] ?? ''
   const isPlain = /^[\p{L}\p{M}\p{N} ()[\]#%&*+./:;<>?@^_{|}~€£¥Ξ'’-]+$/u.test(name)

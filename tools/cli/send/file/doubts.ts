@@ -56,7 +56,7 @@ export function judgeTotals(
   return { problem: { line: total.line, message } }
 }
 
-/** Whether the row says this amount. Without a unit it may count in any unit of the rows. */
+/** Whether the text is this amount. Without a unit it may be in any unit of the rows. */
 function isAmount(text: string, sum: bigint, money: Money, row: TableRow, checks: Checks): boolean {
   const { columns, decimal, unit: option } = checks
   const parts = splitAmount(text)

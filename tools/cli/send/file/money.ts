@@ -12,7 +12,7 @@ export type Moneys = {
   /** The currency of rows that name none; undefined if several tokens are given. */
   readonly usual: Money | undefined
   readonly tokens: Tokens
-  /** By symbols in small letters. A symbol that is also that of the chain's currency is refused. */
+  /** The tokens by their symbols in lower case. A token with the symbol of the chain's currency is refused. */
   readonly bySymbol: ReadonlyMap<string, Token | Error>
   /** The user named tokens on the command line. */
   readonly given: boolean
@@ -70,7 +70,10 @@ export type UnitSources = {
   readonly format: string | undefined
 }
 
-/** The text of a number, and how it would be written anew. `isRead`: whether a text would be paid in its place. */
+/**
+ * The text of a number, and its usual notation for messages. `isRead`: whether a text would be read as an amount in
+ * this cell.
+ */
 export type NumberText = {
   readonly text: string
   readonly written: string
@@ -90,7 +93,7 @@ export function unitAmong(sources: UnitSources, money: Money, number: NumberText
       )
   const own = known(cell) ?? known(column)
   const above = known(head?.unit)
-  // A token may be called otherwise on this chain (USDC.e), which only the user can say.
+  // A token may have another symbol on this chain (USDC.e). Only the user knows that.
   const isRenamed = money.kind === 'token' && head !== undefined && !NATIVE.has(head.unit.toLowerCase())
   if (head !== undefined && above === undefined && !(isRenamed && (own ?? known(option))))
     throw new Error(noUnit(head.unit, ` in the name of the column ${shown(head.name)}`, money))
@@ -102,7 +105,10 @@ export function unitAmong(sources: UnitSources, money: Money, number: NumberText
   throw new Error(withoutUnit(money, number))
 }
 
-/** A number with decimals is no amount in wei, and one with too many of them in no unit at all. */
+/**
+ * The message for a number without a unit. It proposes units whose decimals are enough for the number: a number with
+ * decimals is not in wei.
+ */
 function withoutUnit(money: Money, { text, written, isRead }: NumberText): string {
   const units =
     money.kind === 'native'

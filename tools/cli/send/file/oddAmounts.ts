@@ -1,6 +1,6 @@
 import { shown } from './words/cells.js'
 
-/** Forms of cells that people and spreadsheets write into columns of amounts, and what to do about each. */
+/** Forms of cells that people and spreadsheets write into columns of amounts, and the remedy for each. */
 const ODD: readonly (readonly [form: RegExp, says: string])[] = [
   [/^(?:[-−–(].*\d|.*\d\)?\s?[-−–]$)/, 'is negative: it cannot be paid'],
   [/%/, 'is a percentage: write the amount itself'],
@@ -20,7 +20,7 @@ const ODD: readonly (readonly [form: RegExp, says: string])[] = [
   [/^[\d.,]*[.,]$/, 'ends with a decimal mark: write all of its digits'],
 ]
 
-/** Why a cell that is no amount is none; undefined if its form is not known. */
+/** The reason why a cell is not an amount; undefined if its form is not known. */
 export function oddAmount(cell: string): string | undefined {
   const found = ODD.find(([form]) => form.test(cell))
   return found && `${shown(cell)} ${found[1]}`

@@ -32,7 +32,7 @@ export type FileOptions = {
   readonly decimal: Decimal | undefined
   /** The sheet of a spreadsheet with several sheets. */
   readonly sheet: string | undefined
-  /** The addresses of names that an earlier run resolved. These names are never resolved anew. */
+  /** The addresses of names that an earlier run resolved. These names are never resolved again. */
   readonly names?: ReadonlyMap<string, Address> | undefined
   /** The account that pays. Rows that name another one are refused. */
   readonly account?: Address | undefined

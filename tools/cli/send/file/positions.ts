@@ -1,12 +1,13 @@
 /**
- * Positions of texts by the texts. A map would keep 200,000 of them; this table reads a text anew to compare it.
+ * Positions of texts by the texts. A map would keep 200,000 texts in memory; this table reads a text again to compare
+ * it.
  */
 export class Positions {
   /** A position plus 1, or 0. */
   readonly #slots: Int32Array
   readonly #textAt: (index: number) => string
 
-  /** For at most `size` texts. */
+  /** Makes room for at most `size` texts. */
   constructor(size: number, textAt: (index: number) => string) {
     this.#slots = new Int32Array(2 ** Math.ceil(Math.log2(2 * size + 1)))
     this.#textAt = textAt

@@ -9,7 +9,7 @@ export type Row = {
   readonly to: Address
   /** The name in the file that was resolved to `to`, for example of ENS, in its normal form. */
   readonly name?: string | undefined
-  /** In the smallest unit of `money`. */
+  /** The amount in the smallest unit of `money`. */
   readonly amount: bigint
   readonly money: Money
   readonly request: {

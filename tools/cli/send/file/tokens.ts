@@ -16,7 +16,7 @@ import type { Money } from './rows.js'
 export type Token = Extract<Money, { kind: 'token' }>
 export type PayoutChain = { readonly client: Client<Transport, Chain>; readonly chain: Chain }
 
-/** Tokens by their addresses in small letters, or the reason why a contract is none. */
+/** Tokens by their addresses in lower case, or the reason why a contract is none. */
 export type Tokens = ReadonlyMap<string, Token | Error>
 
 /** Reads the decimals and the symbol of each contract once. */

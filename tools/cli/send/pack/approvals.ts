@@ -6,17 +6,17 @@ import type { ApprovalPin, PinFile } from './pins.js'
 
 /** The approvals of one account for disperse contracts. */
 export type Approvals = {
-  /** Waits for approvals that an earlier run sent: they would change what is read below. */
+  /** Waits for approvals that an earlier run sent: they would change the allowance that is read below. */
   settle(): Promise<void>
   /**
    * Approves exactly the sum, once for a token. Resolves when a sealed block has it.
    * @throws Error if it was not executed
    */
   ensure(token: Address, spender: Address, sum: bigint): Promise<void>
-  /** What the contract may still draw. */
+  /** The amount that the contract may still draw. */
   left(token: Address, spender: Address): Promise<bigint>
   /**
-   * Takes all approvals back, and refuses new ones. Returns those that could not be taken back: the next run
+   * Takes all approvals back, and refuses new ones. Returns the approvals that could not be taken back: the next run
    * tries again.
    */
   takeBack(): Promise<readonly OpenApproval[]>
@@ -28,7 +28,8 @@ export type Approvals = {
 
 export type OpenApproval = Pick<ApprovalPin, 'token' | 'spender'>
 
-// With a node that does not answer, a run has to end all the same: the pins say what is left to do.
+// The limit for taking approvals back, because a run has to end although a node does not answer. The pins list the
+// approvals that are left.
 const TAKE_BACK_MS = 90_000
 
 export function createApprovals(
@@ -86,7 +87,7 @@ export function createApprovals(
   }
 
   async function releaseAll(): Promise<readonly OpenApproval[]> {
-    // A grant in progress would come after its end.
+    // An approval that is still being sent could land after the transaction that takes it back.
     await Promise.allSettled(ensured.values())
     const failed: OpenApproval[] = []
     for (const approval of open.values()) if (!(await release(approval))) failed.push(approval)
@@ -98,7 +99,7 @@ export function createApprovals(
       const ids = pinFile.pins.approvals.slice(-OPEN_MAX)
       for (const { approval } of ids) {
         const tx = await sender.get(approval)
-        // Its end does not matter: the allowance is read afterwards.
+        // The outcome of the transaction does not matter, because the allowance is read afterwards.
         await tx?.wait('sealed').catch(() => undefined)
       }
     },

@@ -45,7 +45,7 @@ export async function checkToken(
   if (sumOf(own) > balance) return
   const prove = (payments: Payments) => provePayment(client, account, disperse.address, money, payments)
   const proof = await prove(own)
-  // A recipient may be blocked: then two others get the same amounts.
+  // The token may have blocked a recipient, so the simulation is repeated with two other recipients.
   const others = own.map(({ amount }, index) => ({ to: UNUSED[index] ?? account, amount }))
   refuseUnlessExact(proof.kind === 'reverts' ? await prove(others) : proof, {
     what: `${symbol} (${address})`,

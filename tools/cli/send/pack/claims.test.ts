@@ -75,6 +75,6 @@ test('a row that was sent alone is followed, and never packed while that transac
   })
 })
 
-test('a cancelled pack is not made anew', async () => {
+test('a cancelled pack is not made again', async () => {
   expect(await claimsOf({ P: 'cancelled' }, [pin('P', 'a')])).toEqual({ follows: ['P: a'], free: ['b', 'c'] })
 })

@@ -8,7 +8,7 @@ import type { WithContract } from './packing.js'
 import { packRequest } from './payment.js'
 import { packableBy, unitsOf } from './units.js'
 
-/** What packs cost, for display before anything is sent. */
+/** The cost of packs, for display before anything is sent. */
 export type PackEstimate = {
   readonly contract: Address
   readonly isKnown: boolean
@@ -18,11 +18,11 @@ export type PackEstimate = {
   readonly approvals: number
   /** The rows that are sent alone, because no pack can have them or they fail in a pack. */
   readonly alone: readonly Row[]
-  /** Of the packs and the approvals. */
+  /** The gas of the packs and the approvals. */
   readonly gas: bigint
 }
 
-/** Of a transaction without calldata. */
+/** The gas of a transaction without calldata. */
 const BASE_GAS = 21_000n
 const APPROVAL_GAS = 50_000n
 // The gas of further packs is extrapolated.

@@ -9,7 +9,7 @@ export type Judge = (rows: readonly Row[]) => Promise<Judgement>
 
 export type FittedPack = { readonly rows: readonly Row[]; readonly gas: bigint | undefined }
 
-/** Rows divided by what the node says: packs that would run now, and rows that fail in every pack. */
+/** Rows divided by the answers of the node: packs that would run now, and rows that fail in every pack. */
 export type Fit = {
   readonly packs: readonly FittedPack[]
   readonly failing: readonly { readonly row: Row; readonly why: string }[]

@@ -9,10 +9,10 @@ import { type Disperse, findDisperse } from './contract/contract.js'
 import { isPayment } from './payment.js'
 import { openPins, type PinFile } from './pins.js'
 
-/** What a run with packs needs. */
+/** The parts that a run with packs needs. */
 export type Packing = {
   readonly pinFile: PinFile
-  /** Undefined for a run that makes no packs, of a file that has some. */
+  /** Undefined for a run that makes no packs, and only follows those of earlier runs. */
   readonly contract: WithContract | undefined
 }
 

@@ -15,7 +15,7 @@ export function isPayment({ money, request, to, amount }: Row): boolean {
   )
 }
 
-/** `transfer(to, amount)`. Not encoded by viem, which takes seconds for a long file. */
+/** `transfer(to, amount)`. viem would take seconds to encode a long file. */
 function transferData(to: Address, amount: bigint): Hex {
   return `0xa9059cbb${to.slice(2).toLowerCase().padStart(64, '0')}${amount.toString(16).padStart(64, '0')}`
 }

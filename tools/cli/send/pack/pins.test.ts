@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { pad } from 'viem'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Money, Row } from '../file/rows.js'
+import { packedAttempt } from './packedAttempt.js'
 import { openPins, type PinFile, readPins } from './pins.js'
-import { packedAttempt } from './standing.js'
 
 const DISPERSE = pad('0xdd', { size: 20 })
 const TOKEN = pad('0xc0', { size: 20 })

@@ -87,7 +87,7 @@ async function append(file: FileHandle, entry: Entry): Promise<void> {
   await file.sync()
 }
 
-/** The whole lines of the file, and their length. */
+/** The complete lines of the file, and their length. */
 async function entriesIn(path: string): Promise<{ entries: readonly Entry[]; bytes: number }> {
   const text = await readFile(path, 'utf8')
   const whole = text.slice(0, text.lastIndexOf('\n') + 1)

@@ -127,7 +127,7 @@ async function resultsOf(
   result: ItemResult,
   transfers: Transfers,
 ): Promise<readonly RowResult[]> {
-  // A pack that was withdrawn when the run was stopped is made anew by the next one.
+  // The next run makes another pack of the rows of a pack that was withdrawn when this run was stopped.
   if (!result.ok && result.error.code === 'ABORTED') return rows.map((row) => ({ row, status: 'open' }))
   const results = result.ok
     ? await landedResults(rows, result, transfers)

@@ -46,7 +46,7 @@ export async function* createSendings(
     yield* alone(claims.free, parts)
     return
   }
-  // They need what was approved for them.
+  // Packs under way still need their approvals.
   await underWay.packs(0)
   const make = await createPackMaker(client, packing, contract, parts)
   for (const { kind, rows } of unitsOf(claims.free, make.size, make.mayPack)) {
@@ -106,7 +106,7 @@ async function createPackMaker(
   let size = Math.min(asked, ROWS_MAX)
   let reports = 0
 
-  /** A failure may come from what is under way: the pack is judged once more when all of it has ended. */
+  /** Transactions under way may be the cause of a failure: the pack is judged once more when all of them have ended. */
   const patient: Judge = async (rows) => {
     const first = await judge(rows)
     if (first.ok || underWay.count === 0) return first

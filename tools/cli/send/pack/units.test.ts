@@ -34,7 +34,7 @@ test('sends a call alone, after all payments above it and before those below', (
   expect(dividedBy(3, [row(1), row(2), call(3), row(4), row(5)])).toEqual(['pack 1 2', 'alone 3', 'pack 4 5'])
 })
 
-test('sends alone what a contract cannot pay: an own gas limit, or a party of the transaction', () => {
+test('sends a row alone that a contract cannot pay: with its own gas limit, or to a party of the transaction', () => {
   const rows = [
     row(1),
     row(2, ETH, { request: { to: PAYER, value: 5n, gas: 60_000n } }),

@@ -46,8 +46,8 @@ function unitOf(rows: readonly Row[]): Unit {
 }
 
 /**
- * Which rows may share a transaction. `planned` has them by currency. A token is approved and paid in
- * transactions of their own, so its rows are sent alone if that takes no more of them.
+ * The rows that may share a transaction. `planned` has them by currency. A token is approved and paid in transactions
+ * of their own, so its rows are sent alone if that takes no more of them.
  */
 export function packableBy(
   rows: readonly Row[],

@@ -54,9 +54,9 @@ type SecondVersion = {
 
 export type JournalRow = LineText & {
   readonly to: Address
-  /** The name in the file. It was resolved to `to` once, and is never resolved anew. */
+  /** The name in the file. It was resolved to `to` once, and is never resolved again. */
   readonly name?: string | undefined
-  /** In the smallest unit. */
+  /** The amount in the smallest unit. */
   readonly amount: string
   readonly token?: Address | undefined
   readonly cells: readonly string[]

@@ -8,7 +8,7 @@ import { differencesOf, differenceText, type LineText } from './difference.js'
 import { type JournalFiles, lineText, type Purse } from './journal.js'
 import { jsonLines, replaceFile } from './writeFile.js'
 
-/** What the dry run showed, stored beside the file. */
+/** The plan that the dry run showed, stored beside the file. */
 export type Plan = Purse & {
   readonly version: 1
   readonly plan: string
@@ -59,7 +59,7 @@ function* planRows(rows: readonly Row[]): Generator<LineText> {
 export async function planMade({
   plan: path,
 }: JournalFiles): Promise<Pick<Plan, 'plan' | 'madeAt'> | undefined> {
-  // Both stand before the rows.
+  // Both fields precede the rows in the file.
   const head = await headOf(path)
   const [, plan] = /"plan": "([0-9a-f]+)"/.exec(head) ?? []
   const [, madeAt] = /"madeAt": "([^"]+)"/.exec(head) ?? []

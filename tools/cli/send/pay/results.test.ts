@@ -36,7 +36,7 @@ test('writes an id or an error with quotes, commas and line breaks as one cell',
   expect(mode).toBe(0o600)
 })
 
-test('writes all columns of the file first, as the file has them, and what became of each line', async () => {
+test('writes all columns of the file first, unchanged, then the result of each line', async () => {
   const columns = ['ID', 'Wallet', 'Amount', 'amount', 'Line ']
   const cells = ['7', '0xAA', '5', '', '"x"']
   const result: RowResult = {
@@ -64,7 +64,7 @@ test('the amounts paid in a column add up: 0 for a line that is not paid, nothin
   expect(lines.slice(1, -1).map((line) => line.split(',')[3])).toEqual(['1', '0', '0', '0', '0', '', ''])
 })
 
-test('the amount of a line that was paid in part is what the recipient got', async () => {
+test('the amount of a line that was paid in part is the amount that the recipient got', async () => {
   const half = { row: row(2, 'a', { amount: 10n ** 18n }), status: 'partial', received: 10n ** 17n } as const
   const { lines } = await written([half])
   expect(lines[1]?.split(',').slice(3, 7)).toEqual(['0.1', 'ETH', '', 'partial'])

@@ -24,7 +24,7 @@ export type RowResult = {
   readonly feeWei?: bigint | undefined
   /** The number of lines in the transaction. @default 1 */
   readonly sharedBy?: number | undefined
-  /** What the recipient got, if that is not the amount. */
+  /** The amount that the recipient got, if it is not the amount of the line. */
   readonly received?: bigint | undefined
   readonly error?: string | undefined
 }
@@ -123,7 +123,7 @@ function paidText(result: RowResult): string | undefined {
 export const isPaid = ({ status }: Pick<RowResult, 'status'>): boolean =>
   status === 'paid' || status === 'partial'
 
-/** What the recipient has got. */
+/** The amount that the recipient has got. */
 export function paidOf(result: RowResult): Pick<Row, 'money' | 'amount'> {
   const { row, received } = result
   return { money: row.money, amount: isPaid(result) ? (received ?? row.amount) : 0n }

@@ -162,7 +162,10 @@ export async function landedResults(
   }))
 }
 
-/** With the fee of a rollup for its data. Undefined if the receipt lacks the price, as on some chains. */
+/**
+ * The fee of a transaction, including the data fee of a rollup. Undefined if the receipt lacks the price, as on some
+ * chains.
+ */
 export function feeOf(
   receipt: Pick<TransactionReceipt, 'gasUsed' | 'effectiveGasPrice'>,
 ): bigint | undefined {

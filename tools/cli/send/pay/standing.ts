@@ -14,7 +14,7 @@ export type Standing = 'paid' | 'unmoved' | 'reverted' | 'signed' | 'cancelled' 
 export type Standings = Readonly<Record<Standing, readonly Row[]>> & {
   /** The blocks of the first and the last paid line. */
   readonly blocks: readonly [first: number, last: number] | undefined
-  /** Their times, in ISO 8601. */
+  /** The times of these blocks, in ISO 8601. */
   readonly between?: readonly [first: string, last: string] | undefined
 }
 

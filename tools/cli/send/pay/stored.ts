@@ -51,8 +51,8 @@ async function knownIn(
 }
 
 /**
- * A database that was copied without its log may be empty, and each line would be paid again. Of a run that was
- * killed before it created one, this only confirms what the journal says.
+ * A database that was copied without its log may be empty, and each line would be paid again. For a run that was
+ * killed before it created one, this only confirms the journal.
  * @throws Refusal if the account has sent transactions since the payout began
  */
 async function checkUnsent(

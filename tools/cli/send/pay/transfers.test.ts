@@ -79,7 +79,7 @@ test('each line of a transaction needs an event of its own', async () => {
   expect(await statuses(rows, receipt, { balances: [0n, 5n], logs })).toEqual(['paid', 'unmoved', 'paid'])
 })
 
-test('an event with another amount says what the recipient got', async () => {
+test('an event with another amount shows the amount that the recipient got', async () => {
   const [verdict] = await transfersAt({}).verdicts([row(ANNA, 500n)], receiptOf(log(PAYER, ANNA, 485n)))
   expect(verdict).toMatchObject({ status: 'partial', received: 485n })
   expect(verdict?.error).toContain('The recipient got 4.85 COIN of 5 COIN')
@@ -91,7 +91,7 @@ test('reads the events of tokens that index other parts of them', async () => {
   expect(await statuses([row(ANNA, 5n)], receiptOf(old))).toEqual(['paid'])
 })
 
-test('without an event the balance decides, less what other transfers of the block moved', async () => {
+test('without an event the balance decides, minus the other transfers of the block', async () => {
   const silent = [row(ANNA, 5n)]
   expect(await statuses(silent, receiptOf(), { balances: [10n, 15n] })).toEqual(['paid'])
   const others = [log(BOB, ANNA, 9n), log(ANNA, BOB, 4n)]

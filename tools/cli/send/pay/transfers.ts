@@ -3,7 +3,7 @@ import { call, getLogs, readContract } from 'viem/actions'
 import { exactAmount } from '../file/amountText.js'
 import type { Money, Row } from '../file/rows.js'
 
-/** What a receipt with success says about a row. A token may report success and move nothing, or less. */
+/** The meaning of a successful receipt for a row. A token may report success and move nothing, or less. */
 export type Verdict =
   | { readonly status: 'paid'; readonly received?: undefined; readonly error?: undefined }
   | { readonly status: 'partial'; readonly received: bigint; readonly error: string }

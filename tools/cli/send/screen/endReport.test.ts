@@ -82,7 +82,7 @@ test('a second run of lines that ran without being paid says that nothing was se
   )
 })
 
-test('a line that was paid in part counts as what its recipient got, and is listed', () => {
+test('a line that was paid in part counts with the amount that its recipient got, and is listed', () => {
   const half = paid(2, 7n, { status: 'partial', received: 5n * 10n ** 17n, error: 'OTHER_AMOUNT: said.' })
   const text = endText(end([half]))
   expect(text).toMatch(/^Paid 1 of 1 line, 0\.5 ETH\.\n {2}line 2 partial: OTHER_AMOUNT: said\./)

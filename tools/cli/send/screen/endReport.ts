@@ -45,7 +45,7 @@ export function endText(end: End): string {
   return `${sentences.map((text) => `${wrapped(text)}\n`).join('')}${pairs(rows)}`
 }
 
-/** What this run paid, and what earlier ones had paid. */
+/** The amounts that this run paid, and that earlier runs had paid. */
 function summary({ results, paidBefore, executedBefore, times, interrupted }: End): readonly string[] {
   const paid = results.filter(isPaid)
   const before = paid.filter(({ row }) => paidBefore.has(row))
@@ -78,7 +78,7 @@ function whenText(paid: readonly RowResult[], times: ReadonlyMap<bigint, string>
   return first === undefined || last === undefined ? '' : `, ${betweenText([first, last])}`
 }
 
-/** After an interrupt: the lines whose end is not known, and those that were not begun. */
+/** The lines whose end is not known after an interrupt, and the lines that were not begun. */
 function openText(results: readonly RowResult[]): string {
   const open = results.filter(({ status }) => status === 'open')
   const signed = open.filter(({ hash }) => hash !== undefined).length

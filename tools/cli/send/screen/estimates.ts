@@ -5,7 +5,7 @@ import { mentionsRevert, normalise } from '../../../../src/rpc/matchMessage.js'
 import type { Row } from '../file/rows.js'
 import { answersFalse } from '../pay/transfers.js'
 
-/** A line whose estimate failed, and what the failure means. */
+/** A line whose estimate failed, and the meaning of the failure. */
 export type FailedEstimate = {
   readonly line: number
   /**

@@ -96,7 +96,7 @@ test('shows the totals, the fees now and at the ceiling, and each balance before
   ])
 })
 
-test('says what is missing in each currency, and what a rise of the fees would need', async () => {
+test('shows the missing amount of each currency, and the amount for a rise of the fees', async () => {
   const { client } = node()
   const rows = [transfer(2, 2n * 10n ** 18n), inToken(3, 100_000_001n)]
   const preview = await previewOf(client, ACCOUNT, rows)
@@ -128,7 +128,7 @@ test('tries at most 200 of many lines, the first and some of each kind, and says
 const rpcError = (code: number, message: string) =>
   new RpcRequestError({ body: {}, error: { code, message }, url: 'x' })
 
-test('says of each doubtful line what the node said, and what becomes of it', async () => {
+test('shows the answer of the node to each doubtful line, and its consequence', async () => {
   const { client } = node(({ to }) => {
     if (to === '0x0000000000000000000000000000000000000001') throw rpcError(3, 'execution reverted: paused')
     if (to === '0x0000000000000000000000000000000000000002') throw rpcError(-32_000, 'server is busy')

@@ -9,23 +9,23 @@ import { type Estimates, estimate } from './estimates.js'
 /** The cost of rows before they are sent. Amounts are in the smallest unit. */
 export type Preview = {
   readonly rows: readonly Row[]
-  /** Per currency, the one with the most lines first. */
+  /** One total for each currency, the currency with the most lines first. */
   readonly totals: readonly Total[]
   readonly fees: Fees
   readonly estimates: Omit<Estimates, 'gas'>
-  /** Of all rows. */
+  /** The gas of all rows. */
   readonly gas: bigint
-  /** With `--pack`. */
+  /** Undefined without `--pack`. */
   readonly packs: PackEstimate | undefined
-  /** Of each currency that the rows need, the native one first. */
+  /** One balance for each currency that the rows need, the native currency first. */
   readonly balances: readonly Balance[]
 }
 
-/** Without the fee for data of a rollup. */
+/** The fees for gas, without the data fee of a rollup. */
 type Fees = {
   readonly gasPriceWei: bigint
   readonly nowWei: bigint
-  /** At the highest price that the sender offers by itself. */
+  /** The fees at the highest price that the sender offers by itself. */
   readonly ceilingWei: bigint
   readonly ceilingPriceWei: bigint
 }
@@ -33,7 +33,7 @@ type Fees = {
 export type Balance = {
   readonly money: Money
   readonly before: bigint
-  /** After the payments, and the fees at the present price. Negative if it does not suffice. */
+  /** The balance after the payments and their fees at the present price; negative if it does not suffice. */
   readonly after: bigint
 }
 
@@ -105,12 +105,12 @@ async function pricesOf(
   return { nowWei: baseFeePerGas + tip, ceilingWei: CEILING_FACTOR * first }
 }
 
-/** The balances that do not suffice, with what is missing. */
+/** The balances that do not suffice, with the missing amounts. */
 export function missingIn({ balances }: Preview): readonly { money: Money; amount: bigint }[] {
   return balances.flatMap(({ money, after }) => (after < 0n ? [{ money, amount: -after }] : []))
 }
 
-/** What is missing if the fees rise to the ceiling; 0 if nothing is. */
+/** The amount that is missing if the fees rise to the ceiling; 0 if the balance suffices. */
 export function missingAtCeiling({ balances: [native], fees }: Preview): bigint {
   const after = (native?.after ?? 0n) + fees.nowWei - fees.ceilingWei
   return after < 0n ? -after : 0n

@@ -17,7 +17,7 @@ export type Shown = {
   readonly standings: Standings | undefined
 }
 
-/** What a run would do: how the file was understood, the payments, their cost, and every doubt. */
+/** The preview of a run: the reading of the file, the payments, their cost, and every doubt. */
 export function renderPreview(shown: Shown, stream?: Parameters<typeof widthOf>[0]): string {
   const { preview, payout, standings } = shown
   const width = widthOf(stream)
@@ -105,7 +105,7 @@ function packsText({ packs, rows, gas }: Preview): readonly (readonly [string, s
   ]
 }
 
-/** Of a file that was paid in part. The totals of the whole file are those that the reading shows. */
+/** The lines that are left of a file that was paid in part, with their totals. */
 function leftText(rows: readonly Row[], totals: readonly Total[]): readonly (readonly [string, string])[] {
   const [first, last] = [rows[0], rows.at(-1)] as [Row, Row]
   return [

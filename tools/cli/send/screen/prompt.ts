@@ -17,7 +17,7 @@ export type Question = {
 }
 
 /**
- * Asks about each doubt, and then whether to send. Where money is real, a person types the amount: a habit of
+ * Asks about each doubt, and then whether to send. On a chain with real money a person types the amount: a habit of
  * answering with y does not send it.
  * @throws Refusal without a terminal
  */

@@ -16,7 +16,7 @@ export function runProgress(
   let last = { sealed: before, atMs: begunMs }
   return () => {
     const { sealed, failed } = counts
-    // A stage is passed by every line that a later one has, even if it was not seen there.
+    // A line that has reached a later stage counts for the earlier ones too, even if they were not observed.
     const preconfirmed = Math.max(counts.preconfirmed, sealed)
     const accepted = Math.max(counts.accepted, preconfirmed)
     const signed = Math.max(counts.signed, accepted)

@@ -3,7 +3,7 @@ import { totalsOf, totalsText } from '../file/amountText.js'
 import type { Row } from '../file/rows.js'
 import type { Standings } from '../pay/standing.js'
 
-/** What earlier runs did with the lines of a file. */
+/** The results of earlier runs for the lines of a file. */
 export function standingsText(lines: number, { between, paid, ...others }: Standings): string {
   const when = between === undefined ? '' : `, ${betweenText(between)}`
   const money = `, ${totalsText(totalsOf(paid))}${when}`

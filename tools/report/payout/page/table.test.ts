@@ -74,7 +74,7 @@ describe('the order', () => {
     expect(numbers(some, { column: 'status' }).slice(0, 8)).toEqual([22, 40, 41, 7, 11, 12, 14, 2])
   })
 
-  test('of lines is that of the file, and its reverse', () => {
+  test('of lines is the order of the file, or its reverse', () => {
     expect(numbers(lines, { column: 'line', descending: true })).toEqual([6, 5, 4, 3, 2])
   })
 })
@@ -86,13 +86,13 @@ describe('the sentence about the lines found', () => {
     return foundText(createLines(lines).select(whole), lines.length, whole)
   }
 
-  test('sums what was paid in them by currency', () => {
+  test('sums their amounts by currency', () => {
     expect(text({ text: 'person' })).toBe('4 of 40 lines; paid in them: 3,999.96 USDC.')
     expect(text({ outcome: 'unpaid' })).toBe('4 of 40 lines; nothing of them is paid.')
     expect(text({})).toBe('40 lines.')
   })
 
-  test('says that there is none', () => {
+  test('says that no line was found', () => {
     expect(text({ text: ' nowhere ' })).toBe('There is no line with “nowhere”.')
     expect(text({ text: 'person', outcome: 'unsure' })).toBe(
       'There is no line with “person” among the chosen ones.',

@@ -115,7 +115,7 @@ function sorted(
     .map(({ line }) => line)
 }
 
-/** What the view has: the number of lines, and what was paid in them. */
+/** The summary of the view: the number of lines, and the amounts that they paid. */
 export function foundText(found: readonly PayoutLine[], total: number, view: View): string {
   const isAll = view.text.trim() === '' && view.outcome === undefined
   if (isAll) return `${counted(total, 'line')}.`

@@ -39,7 +39,7 @@ function afterPrefix(text: string, chain: PayingChain): string {
 function withoutPrefix(text: string): Recipient {
   if (/^(?:0x)?[0-9a-f]{40}$/i.test(text)) return { kind: 'address', address: addressOf(text) }
   if (/^XE\d\d[0-9a-z]*$/i.test(text)) return { kind: 'icap', text: text.toUpperCase() }
-  // It may be a key, so it is not printed.
+  // The text may be a key, so it is not printed.
   if (/^(?:0x)?[0-9a-f]{64}$/i.test(text))
     throw new Error('has a recipient of 64 hexadecimal digits, and an address has 40')
   const [, digits] = /^0x([0-9a-f]*)$/i.exec(text) ?? []
@@ -52,7 +52,7 @@ function withoutPrefix(text: string): Recipient {
   throw new Error(`${shown(text)} is no address${remedyOf(text)}`)
 }
 
-/** What people write in place of an address, and what to write. */
+/** Texts that people write in place of an address, and the right form of each. */
 const NOT_ALONE: readonly (readonly [form: RegExp, remedy: string])[] = [
   [/(?:0x[0-9a-f]{40}.*){2}/i, ': it has two, write a line for each'],
   [/0x[0-9a-f]{40}/i, ' alone: write the address without the rest'],

@@ -13,7 +13,7 @@ test('the dry run shows a name both ways, and the row has its normal form', asyn
   expect(understood).toContainEqual(['first', `line 2: 1 ETH to vitalik.eth (${to})`])
 })
 
-test('a name that an earlier run resolved keeps its address, and is not resolved anew', async () => {
+test('a name that an earlier run resolved keeps its address, and is not resolved again', async () => {
   const names = new Map([['vitalik.eth', ANNA] as const])
   const { rows } = await payoutIn('to,amount\nvitalik.eth,1 ether\n', { names })
   expect(rows[0]?.to).toBe(ANNA)

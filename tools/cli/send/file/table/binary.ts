@@ -1,6 +1,6 @@
 type Mark = readonly [at: number, bytes: string]
 
-/** Files that people give in place of a table, by the bytes that they begin with. */
+/** Kinds of files that are not tables, by their first bytes. */
 const KINDS: readonly (readonly [what: string, ...marks: Mark[]])[] = [
   ['an image (PNG)', [0, '\x89PNG']],
   ['an image (JPEG)', [0, '\xff\xd8\xff']],
@@ -32,7 +32,7 @@ const KINDS: readonly (readonly [what: string, ...marks: Mark[]])[] = [
 
 const START_BYTES = 512
 
-/** What a file is that is no text, such as `an image (PNG)`; undefined for text, and for bytes that are not known. */
+/** The kind of a file that is not text, such as `an image (PNG)`; undefined for text and for unknown bytes. */
 export function binaryKindOf(bytes: Uint8Array): string | undefined {
   const start = Buffer.from(bytes.subarray(0, START_BYTES)).toString('latin1')
   return KINDS.find(([, ...marks]) => marks.every(([at, mark]) => start.startsWith(mark, at)))?.[0]

@@ -51,7 +51,10 @@ function utf16(source: Source, label: string, encoding: string): Decoded {
   throw new Unreadable('is cut off or mixed UTF-16: save it again as UTF-8.')
 }
 
-/** Many zero bytes are UTF-16, or no text at all, which has control characters when it is read as such. */
+/**
+ * Decodes a file with many zero bytes: UTF-16, or a binary file, which has control characters if it is read as
+ * UTF-16.
+ */
 function unmarked(source: Source, label: string): Decoded {
   const parts = () => strictly(source, label)
   const isText = isValid(parts) && !hasControls(textOf(parts).start)
@@ -59,7 +62,7 @@ function unmarked(source: Source, label: string): Decoded {
   throw new Unreadable(`is no text: ${SAVE}.`)
 }
 
-// DOS ended files with the last one.
+// Control characters that text may contain. The last one, 0x1A, marks the end of a file of DOS.
 const IN_TEXT = '\t\n\v\f\r\x1a'
 const hasControls = (text: string) => [...text].some((each) => each < ' ' && !IN_TEXT.includes(each))
 
@@ -70,7 +73,10 @@ function* strictly(source: Source, label: string): Generator<string> {
   yield decoder.decode()
 }
 
-/** As TextDecoder, whose strings have two bytes for each character of ASCII. @throws TypeError likewise */
+/**
+ * Decodes like TextDecoder, into strings that need one byte for an ASCII character instead of two. @throws TypeError
+ * as TextDecoder
+ */
 function* fromUtf8(source: Source): Generator<string> {
   let [left, isFirst] = [Buffer.alloc(0), true]
   for (const chunk of source.chunks()) {
@@ -93,7 +99,7 @@ function utf8Text(bytes: Buffer): string {
   return bytes.toString('utf8')
 }
 
-/** The end of the last character that is there as a whole. */
+/** The end of the last complete character. */
 function endOfCharacters(bytes: Buffer): number {
   for (let back = 1; back <= Math.min(3, bytes.length); back++) {
     const byte = bytes[bytes.length - back] as number

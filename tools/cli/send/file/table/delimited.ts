@@ -203,7 +203,7 @@ const SWALLOWED =
 
 const ERROR_VALUE = /^["']?(#(?:[¡¿]?[\p{Lu}\d/_]+[!?]|N\/?[AVD]))["']?\s*[,;\t|].*$/gmu
 
-/** Whether a line may begin with # although it is no comment, because any text may stand in its first cell. */
+/** Whether a line that begins with # may be a row, because its first cell may contain any text. */
 function beginsFreely([name = '']: readonly string[]): boolean {
   const role = meaningOf(name.replace(/^#\s*(?=.)/, ''))?.role
   return role === undefined || role === 'id' || role === 'note' || role === 'from' || role === 'status'
@@ -214,7 +214,7 @@ const isComment = ([first = '']: readonly string[]) => first.startsWith('#')
 /** The line below the header of a table in Markdown. */
 const isRule = (cells: readonly string[]) => cells.every((cell) => /^(?::?-{2,}:?)?$/.test(cell))
 
-/** Without names of columns: whether the row begins with an id or a name, and pays below it. */
+/** For a table without a header: whether the row is a payment that begins with an id or a name. */
 function hasOwnName(cells: readonly string[]): boolean {
   const [first = ''] = cells
   const name = first.replace(/^#\s*/, '')
@@ -235,7 +235,7 @@ type Remarks = {
 }
 
 /**
- * Decides about lines that begin with # where an id or a remark may begin so. A line without a payment is a
+ * Decides about lines that begin with #, if an id or a note may begin with # too. A line without a payment is a
  * comment. A payment with an id such as #17 is a row. "# 17" may be either, so it is refused.
  */
 function freeRemarks(): Remarks {
@@ -269,7 +269,7 @@ function freeRemarks(): Remarks {
   }
 }
 
-/** Where no cell may begin with #, the parser leaves such lines out. They are shown, because a payment may be missing. */
+/** If no cell may begin with #, the parser leaves such lines out. They are shown, because a payment may be missing. */
 function commentRemarks(head: TableRow | undefined): Remarks {
   const problems: Problem[] = []
   const payments: number[] = []

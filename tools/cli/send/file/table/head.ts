@@ -21,7 +21,7 @@ export function headIndexOf(rows: readonly (readonly string[])[]): number | unde
   return last
 }
 
-/** How many of the cells are names that say which column pays whom and how much. */
+/** The number of cells that name a column of recipients or amounts. */
 export function knownNames(cells: readonly string[]): number {
   const roles = cells.map((cell) => meaningOf(cell)?.role)
   return new Set(roles.filter((role) => role === 'to' || role === 'amount' || role === 'token')).size
@@ -29,7 +29,7 @@ export function knownNames(cells: readonly string[]): number {
 
 const filled = (cells: readonly string[]) => cells.filter((cell) => cell !== '').length
 
-/** Without empty cells at the end. */
+/** The cells without the empty ones at the end. */
 export function trimEnd(cells: readonly string[]): readonly string[] {
   let end = cells.length
   while (end > 0 && (cells[end - 1] ?? '').trim() === '') end--

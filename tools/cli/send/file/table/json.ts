@@ -106,7 +106,7 @@ function createScanner(take?: (entry: string, line: number) => void) {
   let [left, marked, outline, line] = ['', '', '', 1]
   let entryAt: { readonly depth: number; readonly line: number } | undefined
 
-  /** Reads the tokens that are there as a whole; all if `isEnd`. */
+  /** Reads the complete tokens; all tokens if `isEnd`. */
   function advance(text: string, isEnd: boolean): void {
     const solid = isEnd ? Number.POSITIVE_INFINITY : text.trimEnd().length
     let [from, until] = [0, text.length]
@@ -123,7 +123,7 @@ function createScanner(take?: (entry: string, line: number) => void) {
         const isEntry = open.length > 0 && keys === undefined && !open.slice(0, -1).includes(undefined)
         if (isEntry && take) {
           const before = marked + text.slice(from, match.index)
-          // The comma between two entries says nothing more.
+          // The outline stays short: it leaves out the commas between entries.
           if (!(outline.endsWith('0') && before.trim() === ',')) outline += `${before}0`
           ;[marked, from] = ['', match.index]
           entryAt = { depth: open.length, line }

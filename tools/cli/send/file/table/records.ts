@@ -8,7 +8,7 @@ const CHUNK_BYTES = 1_048_576
  */
 export class Records {
   readonly #chunks: Buffer[] = []
-  /** Where each record ends. The bytes of all chunks are numbered through, and no record lies in two chunks. */
+  /** The end of each record. The bytes of all chunks are numbered through, and no record lies in two chunks. */
   readonly #ends = new NumberList()
   /** Records that the compact form cannot hold. */
   readonly #others = new Map<number, readonly string[]>()

@@ -136,7 +136,7 @@ function numberOf(
       text,
       why: `has the number ${text}, of which a spreadsheet keeps 15 digits: round it in the sheet, or format the cell as text and type it again`,
     }
-  // LibreOffice writes what the cell shows, and no format.
+  // LibreOffice writes the displayed text of the cell, and no format.
   const isPlain = z === undefined ? w === undefined : z === 'General' || z === '@'
   if (value < 0 || isPlain) return { text }
   const holds = `holds the number ${text} and shows ${seen}`

@@ -1,6 +1,6 @@
 import { closeSync, openSync, readFileSync, readSync, statSync } from 'node:fs'
 
-/** The bytes of a file. They are read anew for each pass: a large file has no room in memory beside its rows. */
+/** The bytes of a file. Each pass reads them again, because memory cannot hold a large file in addition to its rows. */
 export type Source = {
   /** Each chunk is valid until the next one. */
   chunks(): Iterable<Uint8Array>

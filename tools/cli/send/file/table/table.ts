@@ -2,7 +2,7 @@ import type { TableRows } from './tableRows.js'
 
 /** One line of a file: a record of text, an object, or a row of a sheet. */
 export type TableRow = {
-  /** Of the file where it is text, else the number of the row or of the object. */
+  /** The number of the line in a text file, otherwise of the row or of the object. */
   readonly line: number
   readonly cells: readonly string[]
   /** The columns whose cells are numbers of the format itself, which have no locale. */

@@ -2,7 +2,7 @@ import { NumberList } from './numberList.js'
 import { Records } from './records.js'
 import type { TableRow } from './table.js'
 
-/** The rows of a file in a compact form. Each pass makes them anew: an object is valid as long as it is used. */
+/** The rows of a file in a compact form. Each pass creates new row objects, which do not change later. */
 export class TableRows implements Iterable<TableRow> {
   readonly #cells = new Records()
   readonly #lines = new NumberList()

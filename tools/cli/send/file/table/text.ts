@@ -1,4 +1,4 @@
-/** The text of a file, with one kind of line end. It is decoded anew for each pass. */
+/** The text of a file, with one kind of line end. Each pass decodes it again. */
 export type Text = {
   /** At least `START` characters, or all of a shorter text. */
   readonly start: string

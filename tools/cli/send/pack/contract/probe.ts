@@ -25,7 +25,7 @@ const PROBE = parseAbi([
   'function strangerDraws(address disperse, address token, uint256 amount, address stranger, bytes[] calls) returns (uint256 drawn)',
 ])
 
-/** Enough for any payment: what a simulation checks is where the money goes. */
+/** Enough for any payment: a simulation checks the recipients, not the balance. */
 const BALANCE = 2n ** 127n
 
 /** Rows to pay in a simulation. */
@@ -83,7 +83,7 @@ function differenceOf(
 
 export type Draw =
   | { readonly kind: 'none' }
-  /** A stranger took from the account what it had approved. */
+  /** A stranger took the approved amount from the account. */
   | { readonly kind: 'drawn'; readonly amount: bigint }
   | { readonly kind: 'unknown'; readonly why: string }
 
@@ -112,10 +112,10 @@ export async function tryToDraw(
   return { kind: 'none' }
 }
 
-/** An address without a key that anybody has. */
+/** An address without a known key. */
 const STRANGER = getAddress(slice(keccak256(stringToHex('txlane: a stranger')), 12))
 
-/** Recipients that nothing is known about, for a simulation with recipients that work. */
+/** Recipients that no token has blocked, for a simulation that does not depend on the recipients of the file. */
 export const UNUSED: readonly Address[] = ['one', 'two'].map((name) =>
   getAddress(slice(keccak256(stringToHex(`txlane: unused ${name}`)), 12)),
 )
