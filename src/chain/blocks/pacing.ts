@@ -18,10 +18,11 @@ export type Pacing = {
   sinceMs(number: number): number | undefined
   /** How often the pending block was rebuilt, as counted by `Phase`, and the time between two refreshes. */
   refreshes(): Pick<Look, 'refreshes' | 'refreshMs'>
-  /** The number of the newest block that the poll showed. `isNew`: it joined the chain. */
-  headed(number: number, isNew: boolean): void
-  /** The poll showed an older block than is known, or one that did not join. */
-  lagged(): void
+  /**
+   * The number of the newest block that the poll showed; undefined if that is not the chain's newest block, because
+   * the endpoint lags, or the block did not join. `isNew`: it joined with this poll.
+   */
+  headed(number: number | undefined, isNew: boolean): void
   /** A transaction was sent. Returns whether the chain may show it before its next block is due. */
   sent(): boolean
   /**
@@ -161,11 +162,9 @@ export function createPacing(options: {
     sinceMs,
     refreshes: () => ({ refreshes: pendingPhase.moves, refreshMs: refreshPeriod.ms }),
     headed(number, isNew) {
+      if (number === undefined) return blockPhase.lookedInVain(startedMs, answeredMs)
       blockPhase.looked(startedMs, answeredMs, number, sinceMs(number))
       sentPolls.headed(isNew)
-    },
-    lagged() {
-      blockPhase.lookedInVain(startedMs, answeredMs)
     },
     sent: sentPolls.sent,
     startFastPolling(inFlight) {

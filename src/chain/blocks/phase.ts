@@ -1,4 +1,4 @@
-import { createPhaseWindow } from './phaseWindow.js'
+import { createPhaseWindow, type PhaseWindow } from './phaseWindow.js'
 
 /**
  * Decides when to poll something that moves at a steady pace, the newest block or a pending block that is
@@ -77,24 +77,8 @@ export function createPhase({ periodMs, showsEachMove }: PhaseOptions): Phase {
   let vainMs = Number.NEGATIVE_INFINITY
   // When a poll last showed a move.
   let movedMs = Number.NEGATIVE_INFINITY
-  let moves = 0
-  // The due time of the newest move that a poll has shown.
-  let shownMs = Number.NEGATIVE_INFINITY
+  const moves = createMoves(window)
   const extras = createExtras()
-
-  /**
-   * A poll shows the move that was due before it. If that move was shown already, a change shortly before the
-   * next due time belongs to the next move.
-   */
-  function count(atMs: number, changed: boolean, period: number): void {
-    const passedMs = window.dueBefore(atMs, period)
-    if (passedMs === undefined) return
-    const isShown = passedMs - shownMs <= period / 2
-    const isEarly = changed && isShown && atMs - passedMs > period / 2
-    if (isShown && !isEarly) return
-    moves++
-    shownMs = isEarly ? passedMs + period : passedMs
-  }
 
   /** A move that no poll has shown yet was due. */
   function isDue(atMs: number, period: number | undefined): boolean {
@@ -128,7 +112,7 @@ export function createPhase({ periodMs, showsEachMove }: PhaseOptions): Phase {
       if (last !== undefined && period !== undefined) {
         window.drift(Math.max(0, atMs - last.atMs), period)
         if (changed) window.learn(Math.min(Math.max(last.atMs, sinceMs), atMs), atMs, period)
-        count(atMs, changed, period)
+        moves.looked(atMs, changed, period)
       }
       if (changed || last === undefined) movedMs = atMs
       misses = !changed && isDue(atMs, period) ? misses + 1 : 0
@@ -178,13 +162,41 @@ export function createPhase({ periodMs, showsEachMove }: PhaseOptions): Phase {
       }
     },
     get moves() {
-      return window.isKnown ? moves : undefined
+      return window.isKnown ? moves.count : undefined
     },
     forget() {
       window.forget()
       last = undefined
-      shownMs = Number.NEGATIVE_INFINITY
+      moves.forget()
       misses = 0
+    },
+  }
+}
+
+/** Counts the moves that were due, as far as polls have shown. */
+function createMoves(window: Pick<PhaseWindow, 'dueBefore'>) {
+  let count = 0
+  // The due time of the newest move that a poll has shown.
+  let shownMs = Number.NEGATIVE_INFINITY
+  return {
+    get count() {
+      return count
+    },
+    /**
+     * A poll shows the move that was due before it. If that move was shown already, a change shortly before the
+     * next due time belongs to the next move.
+     */
+    looked(atMs: number, changed: boolean, period: number): void {
+      const passedMs = window.dueBefore(atMs, period)
+      if (passedMs === undefined) return
+      const isShown = passedMs - shownMs <= period / 2
+      const isEarly = changed && isShown && atMs - passedMs > period / 2
+      if (isShown && !isEarly) return
+      count++
+      shownMs = isEarly ? passedMs + period : passedMs
+    },
+    forget(): void {
+      shownMs = Number.NEGATIVE_INFINITY
     },
   }
 }

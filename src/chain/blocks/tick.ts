@@ -139,8 +139,7 @@ export function createTick({ options, reader, chain, followers, counting, pacing
     for (const reportCounts of reports) reportCounts(head)
     const newHead = (moved?.came.length ?? 0) > 0
     // A head that does not join, or lags, does not predict the next block.
-    if (chain.tip?.hash === latest.hash) pacing.headed(latest.number, newHead)
-    else pacing.lagged()
+    pacing.headed(chain.tip?.hash === latest.hash ? latest.number : undefined, newHead)
     const look = { askedAtMs, hasPending: added !== undefined, ...pacing.refreshes() }
     for (const follower of followers.all) await follower.ticked(newHead, look)
     loop.brought(newHead)
