@@ -1,3 +1,5 @@
+import { type Belief, createShut, type Objection } from './shutEndpoint.js'
+
 /**
  * The number of units per second that an endpoint accepts. It is unlimited until the endpoint objects, unless
  * a limit was given. An objection cuts the rate to four fifths of the units that passed in the last second. A
@@ -5,6 +7,10 @@
  * therefore counts only after a second objection agrees with it. Until then the rate doubles back to the
  * earlier known value. Beyond a known limit the rate grows slowly, and doubles again if the limit proves too
  * low.
+ *
+ * An endpoint that refuses everything for a while (a ban, a quota, a fault) does not object to the rate. This
+ * shows when it accepts as many units as it refused although none had passed for a second. All objections since
+ * units had passed are undone then, except the first.
  */
 export type LearntRate = {
   /** Units per second; infinite while nothing limits them. */
@@ -26,6 +32,8 @@ export type LearntRate = {
   passedLately(nowMs: number): number
   /** Whether the endpoint has already accepted a second in which `units` more passed than in the last one. */
   isProven(units: number, nowMs: number): boolean
+  /** Reports units that were refused together. A `cut` may follow. */
+  denied(units: number, nowMs: number): void
   /**
    * The endpoint objects. The new rate is 0.8 times the units that passed in the last second, or `atMost` if
    * none passed. `refused`: the number of units that were refused together, so the limit is at most that far
@@ -67,14 +75,6 @@ const DOUBLING_S = 0.75
  */
 const SEARCH_GAP = 2.5
 
-/** The information of one objection about the limit. */
-type Objection = {
-  /** The units that the endpoint accepts per second, judged by the units that passed. */
-  readonly taken: number
-  /** The upper bound of the units that pass in a second. */
-  readonly most: number
-}
-
 /** `rateMin`: the lowest rate that is concluded from passed units, since the demand may have been small. */
 export function createLearntRate(given: number, rateMin: number): LearntRate {
   const sample = createRateSample()
@@ -86,6 +86,8 @@ export function createLearntRate(given: number, rateMin: number): LearntRate {
   let unconfirmed: Objection | undefined
   let proven = 0
 
+  const belief = (): Belief => ({ rate, limit, agreed, unconfirmed, proven })
+  const shut = createShut(belief())
   const isLimited = () => rate !== Number.POSITIVE_INFINITY
   const most = () => Math.min(limit, unconfirmed?.most ?? limit)
   const searched = () => Math.min(given, NEAR * limit)
@@ -157,37 +159,54 @@ export function createLearntRate(given: number, rateMin: number): LearntRate {
     passed(units, nowMs) {
       sample.passed(units, nowMs)
       const through = sample.passedLately(nowMs)
+      const undone = shut.passed(through)
+      if (undone) ({ rate, limit, agreed, unconfirmed, proven } = undone)
       const isMore = through > Math.max(most(), proven)
       proven = Math.max(proven, through)
       if (isMore) raise(sample.taken(rate, nowMs), sample.isLate(nowMs))
     },
     passedLately: sample.passedLately,
     isProven: (units, nowMs) => sample.passedLately(nowMs) + units <= NEAR * proven,
+    denied(units, nowMs) {
+      shut.denied(units, sample.passedLately(nowMs), belief())
+    },
     cut(nowMs, refused, atMost) {
       const through = sample.passedLately(nowMs)
       const from = sample.searchAt(nowMs) ?? { sinceMs: nowMs, passed: through }
       const taken = sample.cut(rate, nowMs)
-      // Some of the units that passed in the last second may have come from a saved-up allowance.
-      const upTo = (through + taken) / 2 + refused - 1
-      // Not above the bound of an earlier objection, unless more units have passed since.
-      const objection = { taken, most: Math.max(rateMin, Math.min(limit, upTo)) }
+      const { objection, isBelieved } = judge({ through, taken, refused }, { limit, unconfirmed, rateMin })
       const safe = through > 0 ? taken * SAFETY : atMost
       rate = Math.max(rateMin, Math.min(rate, safe))
       proven = Math.min(proven, through)
-      // If no unit passes, a batch was too large: that is not a stray objection.
-      const isTooLarge = taken === 0 && objection.most > rateMin
-      // An endpoint that objects to less than any endpoint accepts does so at random.
-      const isLittle = through + refused < rateMin
-      if (isTooLarge || (unconfirmed && !isLittle && agrees(taken, unconfirmed)))
-        return settle(objection, from)
-      unconfirmed = objection
-      sample.search(from)
+      if (isBelieved) settle(objection, from)
+      else {
+        unconfirmed = objection
+        sample.search(from)
+      }
+      if (through > 0) shut.concluded(belief())
     },
     confirmed(nowMs) {
       if (unconfirmed === undefined) return
       settle(unconfirmed, sample.searchAt(nowMs) ?? { sinceMs: nowMs, passed: unconfirmed.taken })
     },
   }
+}
+
+/** The information of an objection, and whether it is certain enough to be a limit. */
+function judge(
+  { through, taken, refused }: { readonly through: number; readonly taken: number; readonly refused: number },
+  { limit, unconfirmed, rateMin }: Pick<Belief, 'limit' | 'unconfirmed'> & { readonly rateMin: number },
+): { readonly objection: Objection; readonly isBelieved: boolean } {
+  // Some of the units that passed in the last second may have come from a saved-up allowance.
+  const upTo = (through + taken) / 2 + refused - 1
+  // Not above the bound of an earlier objection, unless more units have passed since.
+  const objection = { taken, most: Math.max(rateMin, Math.min(limit, upTo)) }
+  // If no unit passes, a batch was too large: that is not a stray objection.
+  const isTooLarge = taken === 0 && objection.most > rateMin
+  // An endpoint that objects to less than any endpoint accepts does so at random.
+  const isLittle = through + refused < rateMin
+  const isBelieved = isTooLarge || (unconfirmed !== undefined && !isLittle && agrees(taken, unconfirmed))
+  return { objection, isBelieved }
 }
 
 /** Whether no more units passed than the earlier objection allows. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createPoolBound, type PoolBound } from './endpointLimits.js'
+import { createPoolBound, type PoolBound } from './poolBound.js'
 
 /** A pool bound after a first block at time 0, which is followed by blocks each `blockMs`. */
 function openPool(blockMs = 2_000) {

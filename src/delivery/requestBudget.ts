@@ -218,6 +218,10 @@ function createRequestMeters(limits: BudgetLimits): RequestMeters {
       if (refused === size) requests.refused(1, sentAtMs)
       if (retryAfterMs !== undefined) pause(atMs, retryAfterMs)
       if (sentAtMs < cutMs) return refused === size ? confirm(atMs) : undefined
+      if (refused === size) {
+        requests.denied(1, atMs)
+        calls.denied(size, atMs)
+      }
       if (retryAfterMs === undefined && calls.passedLately(atMs) === 0)
         pause(atMs, Math.min(PAUSE_MS_MAX, PAUSE_MS * 2 ** denials++))
       if (share <= unrelatedDenials) {

@@ -77,9 +77,10 @@ function boundPool(state: DeliveryState, head: Segment, cause: LossCause): boole
   if (cause !== 'count' || head.state !== 'taken') return isKept
   const { nonce, behindGap } = head
   const held = nonce - sequence.latest
+  if (behindGap === undefined) pool.dropped(held)
   const isFull = behindGap === undefined && held >= pool.proven
   state.dropped = { nonce, held }
-  if (behindGap === undefined && nonce === dropped?.nonce && held === dropped.held) pool.limit(held)
+  if (behindGap === undefined && nonce === dropped?.nonce && held === dropped.held) pool.droppedTwice(held)
   else if (isFull) pool.loss(held)
   return isFull || isKept
 }
@@ -96,7 +97,7 @@ function boundBySilence(
 ): void {
   const held = nonce - sent.latest
   if (segmentState !== 'taken' || behindGap !== undefined || held <= 0) return
-  if (held === state.dropped?.held) state.pool.limit(held)
+  if (held === state.dropped?.held) state.pool.droppedTwice(held)
   state.dropped = { nonce, held }
 }
 

@@ -4,11 +4,10 @@ import {
   type CongestionWindow,
   createBatchSize,
   createCongestionWindow,
-  createPoolBound,
   createRoundTrip,
-  type PoolBound,
   type RoundTrip,
 } from './endpointLimits.js'
+import { createPoolBound, type PoolBound } from './poolBound.js'
 import { createSequence, type Segment, type Sequence } from './sequence.js'
 
 /** The endpoint's profile, and the limits of the account there. `undefined`: not known. */

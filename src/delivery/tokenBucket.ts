@@ -6,7 +6,7 @@ import { createLastSecond, createLearntRate, type LearntRate } from './learntRat
  */
 export type TokenBucket = Pick<
   LearntRate,
-  'isLimited' | 'wanted' | 'passed' | 'passedLately' | 'isProven' | 'cut' | 'confirmed'
+  'isLimited' | 'wanted' | 'passed' | 'passedLately' | 'isProven' | 'denied' | 'cut' | 'confirmed'
 > & {
   /** Units per second; infinite while nothing limits them. */
   rate(nowMs: number): number
@@ -111,6 +111,7 @@ export function createTokenBucket(
     passed: rate.passed,
     passedLately: rate.passedLately,
     isProven: rate.isProven,
+    denied: rate.denied,
     cut(nowMs, refused, atMost) {
       rate.cut(nowMs, refused, atMost)
       filledMs = nowMs
