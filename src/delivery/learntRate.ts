@@ -159,7 +159,7 @@ export function createLearntRate(given: number, rateMin: number): LearntRate {
     passed(units, nowMs) {
       sample.passed(units, nowMs)
       const through = sample.passedLately(nowMs)
-      const undone = shut.passed(through)
+      const undone = shut.passed(through, nowMs)
       if (undone) ({ rate, limit, agreed, unconfirmed, proven } = undone)
       const isMore = through > Math.max(most(), proven)
       proven = Math.max(proven, through)
@@ -168,7 +168,7 @@ export function createLearntRate(given: number, rateMin: number): LearntRate {
     passedLately: sample.passedLately,
     isProven: (units, nowMs) => sample.passedLately(nowMs) + units <= NEAR * proven,
     denied(units, nowMs) {
-      shut.denied(units, sample.passedLately(nowMs), belief())
+      shut.denied(units, nowMs, belief())
     },
     cut(nowMs, refused, atMost) {
       const through = sample.passedLately(nowMs)
