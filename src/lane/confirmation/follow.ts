@@ -173,7 +173,7 @@ function paceOf(options: FollowOptions, finality: Pick<Finality, 'isOpen' | 'isR
   if (open) return countsBetweenBlocks(context) ? 'cadence' : 'head'
   if (finality.isRipening) return 'head'
   if (book.unfinished > 0 || usage.isOpen || seeding.isDoubted) return 'block'
-  return finality.isOpen ? 'rest' : 'idle'
+  return finality.isOpen || forTags > 0 ? 'rest' : 'idle'
 }
 
 /** A count may show the state of open transactions before the next block does. */
