@@ -332,3 +332,13 @@ describe('P7: the lane changes its owner', () => {
     await lane.settle(last.wait())
   })
 })
+
+test('a caller in a process that does not own the lane is notified of `safe`, long before finality', async () => {
+  await using world = await openProcesses({ chain: { safeDepth: 4, finalizedDepth: 10_000 } })
+  const { lane } = world
+  const [, second] = await world.pair()
+  const tx = await lane.settle(second.sender.send(transfer(1)))
+  const { stage } = await lane.settle(tx.wait('safe'), 300_000)
+  expect(stage).toBe('safe')
+  expect(await lane.settle(second.sender.snapshot())).toMatchObject({ holder: false })
+})

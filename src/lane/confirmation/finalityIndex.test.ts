@@ -6,6 +6,7 @@ import { createFinalityIndex } from './finalityIndex.js'
 function openIndex() {
   const log: string[] = []
   const index = createFinalityIndex({
+    safe: () => {},
     done: ({ id }) => void log.push(`done ${id}`),
     doneInStore: (ids) => void log.push(...ids.map((id) => `in store ${id}`)),
     forget: ({ id }) => void log.push(`forget ${id}`),
@@ -51,6 +52,7 @@ function openChain(blocks: number) {
   const done: number[] = []
   const looked = new Set<number>()
   const index = createFinalityIndex({
+    safe: () => {},
     done: ({ nonce }) => void done.push(nonce ?? -1),
     doneInStore: () => {},
     forget: () => {},

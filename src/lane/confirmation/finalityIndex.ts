@@ -38,6 +38,8 @@ export type FinalityIndex = {
 type WrittenOff = { readonly id: string; readonly block: number; readonly object: WeakRef<Transaction> }
 
 export type FinalityIndexParts = {
+  /** The transaction is safe. */
+  readonly safe: (transaction: Transaction) => void
   /** The transaction is final. */
   readonly done: (transaction: Transaction) => void
   /** Transactions of which this process has no object are final. */
@@ -86,7 +88,9 @@ export function createFinalityIndex(parts: FinalityIndexParts): FinalityIndex {
 
   function advanceSafe(safe: number, sure: (transaction: Transaction) => boolean, clock: WallClock): void {
     const reached = (transaction: Transaction) => {
-      if (transaction.stage === 'sealed' && sure(transaction)) moveTo(transaction, 'safe', clock)
+      if (transaction.stage !== 'sealed' || !sure(transaction)) return
+      moveTo(transaction, 'safe', clock)
+      parts.safe(transaction)
     }
     for (const [number, transactions] of passed.safe.upTo(safe)) {
       for (const transaction of transactions) {

@@ -47,6 +47,8 @@ type Stages = {
   transactionOf(nonce: number): Transaction | undefined
   /** The transaction is queued again, so its data from the old nonce is discarded. */
   again(transaction: Transaction): void
+  /** The transaction's block has the tag `safe`. */
+  safe(transaction: Transaction): void
   /** The transaction is beyond every reorg. It is removed from memory and remains in the store. */
   finalized(transaction: Transaction): void
   /** Watches the hashes of new attempts for this follower. */
@@ -111,6 +113,7 @@ export function createStages(
       const claim = slot && lastClaim(slot)
       return claim === undefined ? undefined : transactions.get(claim)
     },
+    safe: (transaction) => showRemotely(context, transaction),
     finalized(transaction) {
       moveTo(transaction, 'finalized', clock)
       markLanded(transaction, clock)
@@ -139,6 +142,13 @@ export function takeChanged({
   return stored
 }
 
+/** Callers in other processes read the stages from the store. */
+function showRemotely({ changed, lane }: StagesContext, transaction: Transaction): void {
+  if (!transaction.watchedRemotely) return
+  changed.add(transaction)
+  lane.journal.touch()
+}
+
 /**
  * Derives the stage, nonce and hash of a transaction from the live slot to which it is bound. Emits a stage
  * when the transaction reaches it for the first time. A stage that is lost again (a reorg, a withdrawn
@@ -156,9 +166,7 @@ function createLiveStages(context: StagesContext) {
   function moved(transaction: Transaction, wasUp: boolean): void {
     notifyReached(transaction)
     if (wasUp) emitStage(context, transaction)
-    if (!transaction.watchedRemotely) return
-    changed.add(transaction)
-    lane.journal.touch()
+    showRemotely(context, transaction)
   }
 
   return (transaction: Transaction, before: Slot | undefined, after: Live): void => {

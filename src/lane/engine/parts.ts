@@ -58,6 +58,7 @@ export function createSending(core: Core, options: EngineOptions, unassigned: ()
   const { sequences } = dependencies
   const barrier = createAuthorizationBarrier(context)
   const finalityIndex = createFinalityIndex({
+    safe: (transaction) => stages.safe(transaction),
     done: (transaction) => stages.finalized(transaction),
     doneInStore: createStoredFinality(context, (transaction) => stages.finalized(transaction)),
     forget: signals.forgotten,
