@@ -72,7 +72,7 @@ function isUnanswered(
   status: number | undefined,
   rpcCode: number | undefined,
 ): boolean {
-  if (kind === 'timeout' || kind === 'network' || status === 429) return true
+  if (kind === 'timeout' || kind === 'network' || kind === 'aborted' || status === 429) return true
   return status !== undefined && status >= 500 && rpcCode === undefined
 }
 
