@@ -1,3 +1,4 @@
+import { isLimitCode } from './limits.js'
 import { mentionsRevert, normalise } from './matchMessage.js'
 import type { SendOutcome } from './outcome.js'
 import type { RpcFailure, RpcReply } from './port.js'
@@ -59,11 +60,9 @@ const PASSING_WORDS: readonly string[] = [
   'no such host',
 ]
 
-// Codes 4 and 5 of EIP-7966 and a missing method say nothing about the bytes. The others are rate limits
-// (classify.ts), and -32603 is the internal error of JSON-RPC 2.0.
-const PASSING_CODES: ReadonlySet<number> = new Set([
-  4, 5, 429, -32601, -32603, -32005, -32007, -32012, -32016, -32090,
-])
+// Codes 4 and 5 of EIP-7966 and a missing method say nothing about the bytes. -32603 is the internal error of
+// JSON-RPC 2.0.
+const PASSING_CODES: ReadonlySet<number> = new Set([4, 5, -32601, -32603])
 
 /**
  * True if a node refused a send explicitly, in a message that the table does not contain. A timeout, an HTTP
@@ -78,7 +77,8 @@ export function isExplicitRefusal(reply: RpcReply | undefined, { outcome, reason
 /** True if a failure is the node's answer about the request, not about the endpoint's own state. */
 export function isExplicit(failure: RpcFailure): boolean {
   const error = rpcErrorOf(failure)
-  return error !== undefined && !PASSING_CODES.has(error.code) && isAboutTheRequest(error.message)
+  if (error === undefined || PASSING_CODES.has(error.code) || isLimitCode(error.code)) return false
+  return isAboutTheRequest(error.message)
 }
 
 function isAboutTheRequest(message: string): boolean {

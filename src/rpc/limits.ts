@@ -9,6 +9,8 @@ import { readStatements, type Statement, says } from './statements.js'
  */
 const RATE_LIMIT_CODES: ReadonlySet<unknown> = new Set([-32005, -32007, -32012, -32016, -32090, 429])
 
+export const isLimitCode = (code: unknown): boolean => RATE_LIMIT_CODES.has(code)
+
 /** Words that mean a rate limit beside one of the codes. */
 const RATE_LIMIT_WORDS: readonly string[] = [
   'rate limit',
@@ -48,7 +50,7 @@ export function mentionsBatch(text: string): boolean {
 /** True if a layer of an error reports a rate limit by its status, or by its code and its words. */
 export function reportsRateLimit({ code, status, texts }: Statement): boolean {
   if (status === 429) return true
-  return RATE_LIMIT_CODES.has(code) && texts.some((text) => mentionsRateLimit(normalise(text)))
+  return isLimitCode(code) && texts.some((text) => mentionsRateLimit(normalise(text)))
 }
 
 function mentionsRateLimit(normalised: string): boolean {
@@ -96,7 +98,7 @@ export function isBusy(failure: RpcFailure): boolean {
 
 /** True if the failure has one of the codes of a rate limit, whatever its words. */
 export function hasLimitCode(failure: RpcFailure): boolean {
-  return statementsOf(failure).some(({ code }) => RATE_LIMIT_CODES.has(code))
+  return statementsOf(failure).some(({ code }) => isLimitCode(code))
 }
 
 /** True if the node itself refused the call: the failure is an answer, although without a result. */

@@ -93,7 +93,7 @@ export function createFollower(options: FollowOptions): Follower {
     address: lane.key.address,
     pace: () => rest.paceOf(paceOf(options, finality)),
     tags() {
-      if (waiting.countOf('safe') + waiting.countOf('finalized') > 0) return 'now'
+      if (tagWaits(waiting) > 0) return 'now'
       if (context.lossDepth === 'safe' && book.unfinished > 0) return 'now'
       if (finality.isOpen || book.get(book.floor - 1)?.state === 'used') return 'sometime'
       return book.unfinished > 0 ? 'seldom' : 'never'
@@ -160,13 +160,16 @@ export function createFollower(options: FollowOptions): Follower {
   }
 }
 
+/** The number of callers that wait for a tag. */
+const tagWaits = (waiting: LaneSession['waiting']) => waiting.countOf('safe') + waiting.countOf('finalized')
+
 /** How often the poller should poll for this lane. */
 function paceOf(options: FollowOptions, finality: Pick<Finality, 'isOpen' | 'isRipening' | 'wanted'>): Pace {
   const { context, funds, seeding, usage, regression } = options
   const { book } = context.lane
   const { waits, waiting } = context.session
   // Once all is settled, a caller that waits for a tag needs no polls but those that read the tags.
-  const forTags = book.unfinished > 0 ? 0 : waiting.countOf('safe') + waiting.countOf('finalized')
+  const forTags = book.unfinished > 0 ? 0 : tagWaits(waiting)
   const open = book.coveredTo < book.cursor || waits > forTags || options.waiting() > 0
   const isLooking = usage.wanted || regression.wanted || finality.wanted
   if (funds.wanted || seeding.isUrgent || isLooking) return 'cadence'
